@@ -1,0 +1,45 @@
+# The front door. Needs python3 (3.11 or newer), make and a package index; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint check format bench clean
+
+help:  ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/lab.stamp  ## Train on real digits, offline, and show where the errors went (about two minutes).
+	$(BIN)/python examples/digits.py
+
+test: .venv/dev.stamp  ## Run every test.
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.stamp  ## Check style and types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check: lint test  ## What CI runs: lint, then test.
+
+format: .venv/dev.stamp  ## Put the code into the house style.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/dev.stamp  ## Time the losses beside cross-entropy; writes benchmarks/results.
+	$(BIN)/python -m benchmarks.losses
+
+clean:  ## Remove the environment and all caches.
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "untrue needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+
+.venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[lab]"
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@touch $@ .venv/lab.stamp

@@ -1,0 +1,72 @@
+"""Choose the errors your classifier makes.
+
+Say what each mistake costs (`Penalty`, `Hierarchy`), train by it (`BilinearLoss`,
+`LogBilinearLoss`), decide by it (`decide`), and measure what it bought (`metrics`).
+
+Names are looked up when first used, so that a part that needs no torch does not import it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Penalty": "untrue.penalty",
+    "Hierarchy": "untrue.hierarchy",
+    "BilinearLoss": "untrue.losses",
+    "LogBilinearLoss": "untrue.losses",
+    "AlphaSchedule": "untrue.losses",
+    "decide": "untrue.decision",
+    "calibrate": "untrue.decision",
+    "Temperature": "untrue.decision",
+    "UntrueError": "untrue.errors",
+    "UntrueWarning": "untrue.errors",
+}
+_MODULES = ("decision", "errors", "functional", "hierarchy", "lab", "losses", "metrics", "penalty")
+
+if TYPE_CHECKING:
+    from untrue import decision, errors, functional, hierarchy, lab, losses, metrics, penalty
+    from untrue.decision import Temperature, calibrate, decide
+    from untrue.errors import UntrueError, UntrueWarning
+    from untrue.hierarchy import Hierarchy
+    from untrue.losses import AlphaSchedule, BilinearLoss, LogBilinearLoss
+    from untrue.penalty import Penalty
+
+__all__ = [
+    "AlphaSchedule",
+    "BilinearLoss",
+    "Hierarchy",
+    "LogBilinearLoss",
+    "Penalty",
+    "Temperature",
+    "UntrueError",
+    "UntrueWarning",
+    "calibrate",
+    "decide",
+    "decision",
+    "errors",
+    "functional",
+    "hierarchy",
+    "lab",
+    "losses",
+    "metrics",
+    "penalty",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"untrue.{name}")
+    else:
+        raise AttributeError(f"module 'untrue' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

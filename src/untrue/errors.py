@@ -1,0 +1,46 @@
+"""The few kinds of error `untrue` raises. Each also is the builtin it resembles."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UntrueError(Exception):
+    """Anything that went wrong and can be said in one sentence."""
+
+
+class PenaltyError(UntrueError, ValueError):
+    """A penalty that cannot be: negative costs, unknown classes, a broken file."""
+
+
+class HierarchyError(UntrueError, ValueError):
+    """A tree of classes that is not a tree, or not of these classes."""
+
+
+class ArgumentError(UntrueError, ValueError):
+    """An argument outside its range or of the wrong shape."""
+
+
+class DataError(UntrueError, ValueError):
+    """Data that cannot be read or do not fit: a truncated file, an unknown label."""
+
+
+class MissingDependencyError(UntrueError, ImportError):
+    """An optional framework that is not installed; the message carries the install line."""
+
+
+class UntrueWarning(UserWarning):
+    """Something legal that is likely to disappoint."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name, ready to append to a message.
+
+    >>> nearest("catt", ["cat", "dog"])
+    "; did you mean 'cat'?"
+    >>> nearest("zebra", ["cat", "dog"])
+    ''
+    """
+    matches = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""

@@ -1,0 +1,1 @@
+"""The paper's experiments: data, networks, training, sweeps and their store."""

@@ -1,0 +1,1 @@
+"""Rows and matrices turned into tables, figures and one self-contained page."""
