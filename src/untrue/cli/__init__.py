@@ -1,0 +1,155 @@
+"""The `untrue` command: parse, call, print, exit code.
+
+One module per command, imported only when that command is called, so that `untrue --help` answers
+at once. To add a command, write `untrue/cli/NAME.py` with a `typer.Typer` called `app` (with one
+command it becomes `untrue NAME`, with several `untrue NAME SUBCOMMAND`), and add one line to
+`COMMANDS`:
+
+    "NAME": ("untrue.cli.NAME:app", "What it does, in one line."),
+
+A command raises; it does not print errors. `main` turns every `UntrueError`, `OSError` and misuse
+into one line on stderr and exit code 2, and Ctrl-C into exit code 130. Every command has an example
+in its help: `@app.command(epilog="Example: untrue NAME ...")`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import untrue
+from untrue.errors import UntrueError, UntrueWarning
+
+__all__ = ["COMMANDS", "build", "main"]
+
+COMMANDS = {
+    "run": ("untrue.cli.run:app", "Train the models of one of the paper's experiments."),
+    "report": ("untrue.cli.report:app", "Draw the figures, tables and page of a sweep."),
+    "status": ("untrue.cli.status:app", "Say how far a sweep has come."),
+    "data": ("untrue.cli.data:app", "List, fetch and check the data sets."),
+    "fit": ("untrue.cli.fit:app", "Train a classifier on your own data by what mistakes cost."),
+    "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),
+    "audit": ("untrue.cli.audit:app", "Say what the mistakes in a file of predictions cost."),
+    "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
+    "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),
+    "penalty": ("untrue.cli.penalty:app", "Show, check, convert and start files of costs."),
+}
+
+# All complaints about usage are of this class, which has no public name in typer.
+MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
+INTERRUPTED = 130
+
+
+def available() -> dict[str, tuple[str, str]]:
+    """The entries of `COMMANDS` whose module is there."""
+    return {
+        name: (target, line)
+        for name, (target, line) in COMMANDS.items()
+        if importlib.util.find_spec(target.partition(":")[0])
+    }
+
+
+def build(wanted: str | None = None) -> typer.Typer:
+    """The whole command line: the command `wanted` loaded, the others as one line of help each."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(
+        invoke_without_command=True,
+        help=(untrue.__doc__ or "").partition("\n")[0],
+        epilog="Example: `untrue data list`. Every command takes `--help`.",
+    )(start)
+    for name, (target, line) in available().items():
+        if name == wanted:
+            attach(app, name, target)
+        else:
+            app.command(name, help=line)(lambda: None)
+    return app
+
+
+def show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"untrue {untrue.__version__}")
+        raise typer.Exit
+
+
+def start(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - acted on by its callback
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def attach(app: typer.Typer, name: str, target: str) -> None:
+    """Load `module:attribute` and make it the command `name` of `app`."""
+    module, _, attribute = target.partition(":")
+    part: typer.Typer = getattr(importlib.import_module(module), attribute)
+    if len(part.registered_commands) == 1 and part.registered_callback is None:
+        single = part.registered_commands[0]
+        single.name = name
+        app.registered_commands.append(single)
+    else:
+        app.add_typer(part, name=name)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit; the entry point of `untrue` and `python -m untrue`."""
+    warnings.formatwarning = one_line_warning
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of `untrue ARGUMENTS`: 0 done, 2 wrong use or data, 130 interrupted."""
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    try:
+        code = build(wanted)(arguments, prog_name="untrue", standalone_mode=False)
+    except MISUSE as error:
+        return complain(usage_line(error))
+    except UntrueError as error:
+        return complain(str(error))
+    except OSError as error:
+        return complain(" ".join(filter(None, [error.strerror or str(error), place(error)])))
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        print("interrupted", file=sys.stderr)
+    return code if isinstance(code, int) else 0
+
+
+def complain(message: str) -> int:
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def place(error: OSError) -> str:
+    return f"({error.filename})" if error.filename else ""
+
+
+def usage_line(error: Any) -> str:
+    path = error.ctx.command_path if error.ctx is not None else "untrue"
+    return f"{error.format_message()} (see `{path} --help`)"
+
+
+def one_line_warning(
+    message: Warning | str, category: type[Warning], *place: Any, **options: Any
+) -> str:
+    """Ours are sentences for the user; other packages' keep the usual form with file and line."""
+    if issubclass(category, UntrueWarning):
+        return f"warning: {' '.join(str(message).split())}\n"
+    return _format_warning(message, category, *place, **options)
+
+
+_format_warning = warnings.formatwarning
