@@ -1,0 +1,299 @@
+"""What a run is told and what it gives back, as frozen records. No torch, no files.
+
+A `RunConfig` says everything that determines a trained model; `RunConfig.run_id` is a hash of
+it. A `RunResult` is what came out: the confusion matrix, the losses, where and with what it ran.
+A `Sweep` is a named list of configs. All of them travel as JSON (`to_json`, `from_json`);
+matrices stand beside it as plain arrays.
+
+Two runs are *paired* when they share `config.seed`: same split, same first weights, same order
+of the images, same dropout, and, for masked zones, the same zones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+
+LOSSES = ("cross-entropy", "bilinear", "log-bilinear")
+NORMALIZATIONS = ("rows", "max", "none")
+# Raised when training changes in a way that gives other numbers for the same config.
+FORMAT = 1
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PenaltySpec:
+    """The cost of each mistake, as data: `matrix(info)` builds it.
+
+    kind "zone": `inside` on the `cells` (true, said), `outside` on every other mistake.
+    kind "groups": `inside` within the right group (super-class), `outside` across groups.
+    The paper trains zones with inside=1, outside=0 and groups with inside=1, outside=5.
+    """
+
+    kind: Literal["zone", "groups"]
+    inside: float
+    outside: float
+    cells: tuple[tuple[int, int], ...] = ()
+    normalization: Literal["rows", "max", "none"] = "none"
+
+    def __post_init__(self) -> None:
+        if self.normalization not in NORMALIZATIONS:
+            raise ArgumentError(
+                f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
+                f"got {self.normalization!r}."
+            )
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Self:
+        cells = tuple((int(true), int(said)) for true, said in told["cells"])
+        return cls(**{**told, "cells": cells})
+
+    @property
+    def zone_size(self) -> int:
+        """How many cells the zone has (0 for groups)."""
+        return len(self.cells)
+
+    def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
+        """Costs (k, k) by [true, said] before normalisation; zero on the diagonal."""
+        k = len(info.classes)
+        costs = np.full((k, k), self.outside, dtype=np.float64)
+        if self.kind == "groups":
+            group = info.group_of()
+            costs[group[:, None] == group[None, :]] = self.inside
+        elif self.cells:
+            true, said = np.array(self.cells).T
+            costs[true, said] = self.inside
+        np.fill_diagonal(costs, 0.0)
+        return costs
+
+    def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
+        """The zone as a Boolean (k, k); for groups the mistakes that leave the group."""
+        if self.kind == "groups":
+            return dataclasses.replace(self, inside=0.0, outside=1.0).matrix(info) > 0
+        return dataclasses.replace(self, inside=1.0, outside=0.0).matrix(info) > 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunConfig:
+    """One model to train. Every field but `score_on` determines the result and its `run_id`.
+
+    data: name of the data set. network, width: see `untrue.lab.models.build`.
+    loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None).
+    seed: of the split, the first weights, the order, dropout and augmentation.
+    validation: training images held back; patience: epochs without a better validation loss
+    before training stops and the best weights return (0: no early stopping).
+    limit_train, limit_test: only so many images, drawn class by class with the seed 0.
+    small_classes, small_count: these classes keep only `small_count` training images, which are
+    repeated up to the original number (0: the classes are not seen at all).
+    score_on: cost matrices for the least-expected-cost decision on the test images. They are
+    used after training, so a baseline may be scored on more of them later without training.
+    """
+
+    data: str
+    network: str
+    seed: int
+    epochs: int
+    loss: Literal["cross-entropy", "bilinear", "log-bilinear"] = "cross-entropy"
+    alpha: float = 0.0
+    penalty: PenaltySpec | None = None
+    width: float = 1.0
+    batch_size: int = 50
+    learning_rate: float = 5e-4
+    validation: int = 0
+    patience: int = 0
+    augment: bool = False
+    limit_train: int | None = None
+    limit_test: int | None = None
+    small_classes: tuple[int, ...] = ()
+    small_count: int | None = None
+    score_on: tuple[PenaltySpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ArgumentError(f"`loss` must be one of {', '.join(LOSSES)}; got {self.loss!r}.")
+        if not 0.0 <= self.alpha <= 1.0:
+            raise ArgumentError(f"`alpha` must lie in [0, 1]; got {self.alpha}.")
+        if len({self.loss == "cross-entropy", self.alpha == 0.0, self.penalty is None}) > 1:
+            raise ArgumentError(
+                "A baseline has loss 'cross-entropy', alpha 0 and no penalty; any other run has a "
+                f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
+                f"{'a' if self.penalty else 'no'} penalty."
+            )
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ArgumentError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
+        for name in ("learning_rate", "width"):
+            if not 0.0 < getattr(self, name) < float("inf"):
+                raise ArgumentError(f"`{name}` must be positive; got {getattr(self, name)}.")
+        for name in ("validation", "patience", "seed"):
+            if getattr(self, name) < 0:
+                raise ArgumentError(f"`{name}` must not be negative; got {getattr(self, name)}.")
+        for name in ("limit_train", "limit_test"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ArgumentError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
+        if self.patience and not self.validation:
+            raise ArgumentError("`patience` needs `validation` images to watch; got validation 0.")
+
+    @property
+    def is_baseline(self) -> bool:
+        """Plain cross-entropy: the run every other run of its seed is compared with."""
+        return self.loss == "cross-entropy"
+
+    @property
+    def run_id(self) -> str:
+        """16 hex digits: a hash of every field that determines the result."""
+        told = {"format": FORMAT, **dataclasses.asdict(self)}
+        del told["score_on"]
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """A short name for people: 'mnist bilinear alpha=0.9 n=30 seed=2'."""
+        parts = [self.data, "baseline" if self.is_baseline else f"{self.loss} alpha={self.alpha:g}"]
+        if self.penalty and self.penalty.kind == "zone":
+            parts.append(f"n={self.penalty.zone_size}")
+        if self.small_count is not None:
+            parts.append(f"small={self.small_count}")
+        return " ".join([*parts, f"seed={self.seed}"])
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        told: dict[str, Any] = json.loads(text)
+        if told["penalty"] is not None:
+            told["penalty"] = PenaltySpec.from_dict(told["penalty"])
+        told["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in told["score_on"])
+        told["small_classes"] = tuple(told["small_classes"])
+        return cls(**told)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """What a reader needs to know of a data set without opening it.
+
+    classes: names by index. groups: (super-class name, class indices), empty when there are none.
+    fingerprint: hash of every image and label, so that runs on other files are not mixed in.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    fingerprint: str
+    train_images: int
+    test_images: int
+
+    def group_of(self) -> npt.NDArray[np.int64]:
+        """The index of each class's group (k,)."""
+        if not self.groups:
+            raise ArgumentError(f"Data set {self.name!r} has no super-classes.")
+        found = np.full(len(self.classes), -1, dtype=np.int64)
+        for index, (_, members) in enumerate(self.groups):
+            found[list(members)] = index
+        return found
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        told = json.loads(text)
+        told["classes"] = tuple(told["classes"])
+        told["groups"] = tuple((name, tuple(members)) for name, members in told["groups"])
+        return cls(**told)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """Test confusion matrix (k, k) when each image gets the label of least expected cost."""
+
+    costs: PenaltySpec
+    confusion: Counts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where, when and with what a run was made. It does not change what was computed."""
+
+    seconds: float
+    finished_at: str
+    device: str
+    threads: int
+    hardware: str
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class RunResult:
+    """What one run gave.
+
+    status "ok": `confusion[true, said]` counts the test images by the most probable label;
+    `decisions` holds one confusion matrix per matrix of `config.score_on` (least expected cost);
+    `train_losses` and `validation_losses` (empty without validation) have one value per epoch;
+    `best_epoch` (from 1) is the one whose weights were scored; `test_loss` is the mean
+    cross-entropy on the test images; `train_images` were trained on after split and limits.
+    status "failed": `error` is the traceback, the numbers are empty.
+    """
+
+    config: RunConfig
+    status: Literal["ok", "failed"]
+    provenance: Provenance
+    confusion: Counts
+    decisions: tuple[Decision, ...] = ()
+    train_losses: tuple[float, ...] = ()
+    validation_losses: tuple[float, ...] = ()
+    best_epoch: int = 0
+    test_loss: float | None = None
+    train_images: int = 0
+    parameters: int = 0
+    error: str = ""
+
+    @property
+    def run_id(self) -> str:
+        return self.config.run_id
+
+    @property
+    def epochs_run(self) -> int:
+        return len(self.train_losses)
+
+    def decision(self, costs: PenaltySpec) -> Counts | None:
+        """The confusion matrix of the least-expected-cost decision under `costs`, if scored."""
+        return next((made.confusion for made in self.decisions if made.costs == costs), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sweep:
+    """An experiment as a list of runs, in the order they are made.
+
+    name: what the store calls it, 'masked-zone/mnist'. expected: how many models it has in all
+    (more than `configs` while later runs wait for the results of earlier ones). command: what
+    to type to make or continue it.
+    """
+
+    experiment: str
+    data: str
+    scale: str
+    command: str
+    expected: int
+    configs: tuple[RunConfig, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment}/{self.data}"

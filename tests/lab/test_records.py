@@ -1,0 +1,112 @@
+"""Configs and results as frozen records."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from untrue.errors import ArgumentError
+from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig
+
+ZONE = PenaltySpec("zone", 1.0, 0.0, cells=((0, 1), (2, 0)), normalization="rows")
+COSTS = dataclasses.replace(ZONE, inside=10.0, outside=1.0, normalization="none")
+BASELINE = RunConfig(data="digits", network="digits", seed=0, epochs=2)
+TREATED = dataclasses.replace(BASELINE, loss="bilinear", alpha=0.5, penalty=ZONE)
+INFO = DatasetInfo(
+    name="tiny",
+    classes=("a", "b", "c"),
+    groups=(("x", (0, 2)), ("y", (1,))),
+    fingerprint="f",
+    train_images=9,
+    test_images=3,
+)
+
+OTHER_VALUES = {
+    "data": "mnist",
+    "network": "mnist",
+    "seed": 1,
+    "epochs": 3,
+    "loss": "log-bilinear",
+    "alpha": 0.25,
+    "penalty": dataclasses.replace(ZONE, normalization="none"),
+    "width": 0.5,
+    "batch_size": 32,
+    "learning_rate": 1e-3,
+    "validation": 10,
+    "patience": 5,
+    "augment": True,
+    "limit_train": 100,
+    "limit_test": 100,
+    "small_classes": (1,),
+    "small_count": 10,
+    "score_on": (COSTS,),
+}
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(RunConfig)])
+def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
+    start = dataclasses.replace(TREATED, validation=20)
+    changed = dataclasses.replace(start, **{field: OTHER_VALUES[field]})
+    assert (changed.run_id == start.run_id) == (field == "score_on")
+
+
+def test_the_id_is_the_same_in_every_process() -> None:
+    assert BASELINE.run_id == "80633388cdd3cb0d"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        BASELINE,
+        dataclasses.replace(TREATED, score_on=(COSTS, ZONE), small_classes=(1, 2), small_count=0),
+    ],
+)
+def test_configs_survive_json(config: RunConfig) -> None:
+    again = RunConfig.from_json(config.to_json())
+    assert again == config
+    assert again.run_id == config.run_id
+
+
+def test_dataset_info_survives_json() -> None:
+    assert DatasetInfo.from_json(INFO.to_json()) == INFO
+
+
+def test_a_zone_costs_inside_and_outside() -> None:
+    assert np.array_equal(ZONE.matrix(INFO), [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    assert np.array_equal(COSTS.matrix(INFO), [[0, 10, 1], [1, 0, 1], [10, 1, 0]])
+    assert np.array_equal(COSTS.mask(INFO), ZONE.matrix(INFO) > 0)
+
+
+def test_groups_cost_less_inside() -> None:
+    groups = PenaltySpec("groups", 1.0, 5.0)
+    assert np.array_equal(groups.matrix(INFO), [[0, 5, 1], [5, 0, 5], [1, 5, 0]])
+    assert np.array_equal(groups.mask(INFO), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+def test_labels_are_for_people() -> None:
+    assert TREATED.label == "digits bilinear alpha=0.5 n=2 seed=0"
+    assert BASELINE.label == "digits baseline seed=0"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "hinge"}, "`loss` must be one of cross-entropy, bilinear, log-bilinear"),
+        ({"alpha": 1.5}, r"`alpha` must lie in \[0, 1\]; got 1.5"),
+        ({"alpha": float("nan")}, r"`alpha` must lie in \[0, 1\]; got nan"),
+        ({"alpha": 0.0}, "A baseline has loss 'cross-entropy', alpha 0 and no penalty"),
+        ({"penalty": None}, "got 'bilinear', alpha 0.5, no penalty"),
+        ({"loss": "cross-entropy"}, "A baseline has loss"),
+        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
+        ({"learning_rate": -1.0}, "`learning_rate` must be positive; got -1.0"),
+        ({"width": float("inf")}, "`width` must be positive; got inf"),
+        ({"seed": -1}, "`seed` must not be negative; got -1"),
+        ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
+        ({"patience": 3}, "`patience` needs `validation` images"),
+    ],
+)
+def test_impossible_configs_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        dataclasses.replace(TREATED, **changes)
