@@ -1,0 +1,13 @@
+"""Data sets by name: built in, from files, or downloaded with their checksums held.
+
+>>> data = load("mnist-5k")
+>>> data.train_images.shape, data.test_images.shape
+((4000, 1, 28, 28), (1000, 1, 28, 28))
+"""
+
+from __future__ import annotations
+
+from untrue.lab.data.dataset import Dataset, load
+from untrue.lab.data.sources import NAMES
+
+__all__ = ["NAMES", "Dataset", "load"]
