@@ -1,0 +1,298 @@
+"""`Penalty`: the contract that the three forms keep, and the builders that choose a form."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import PenaltyError, nearest
+
+if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
+Normalization = Literal["rows", "max", "none"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Penalty(ABC):
+    """What each mistake costs. Immutable, hashable by content, the same by name or by index.
+
+    >>> p = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 20.0}, default=1.0)
+    >>> p.cost("tumour", "benign"), p.cost("benign", "tumour")
+    (20.0, 1.0)
+    >>> p.expected(np.array([[0.1, 0.9]]))
+    array([[0.9, 2. ]])
+    """
+
+    form: ClassVar[str]
+    classes: tuple[str, ...]
+
+    # Builders
+
+    @staticmethod
+    def from_matrix(matrix: npt.ArrayLike, classes: Sequence[str] | None = None) -> Penalty:
+        """From a (k, k) array, true class first. A DataFrame brings its own class names."""
+        from untrue.penalty import builders
+
+        return builders.from_matrix(matrix, classes)
+
+    @staticmethod
+    def from_rules(
+        classes: Sequence[str] | int,
+        rules: Mapping[tuple[str | int, str | int], float],
+        default: float | Mapping[str, float] = 1.0,
+    ) -> Penalty:
+        """From single costs; every other mistake costs `default` (or `default[true class]`)."""
+        from untrue.penalty import builders
+
+        return builders.from_rules(classes, rules, default)
+
+    @staticmethod
+    def from_groups(
+        groups: Mapping[str, Sequence[str]],
+        within: float = 1.0,
+        across: float = 5.0,
+        *,
+        classes: Sequence[str] | None = None,
+    ) -> Penalty:
+        """Mistakes inside a group cost `within`, mistakes across groups cost `across`."""
+        from untrue.penalty import builders
+
+        return builders.from_groups(groups, within, across, classes=classes)
+
+    @staticmethod
+    def from_hierarchy(
+        tree: Hierarchy,
+        cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
+    ) -> Penalty:
+        """Cost by the height of the lowest common ancestor: the height itself, or a function."""
+        from untrue.penalty import builders
+
+        return builders.from_hierarchy(tree, cost)
+
+    @staticmethod
+    def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> Penalty:
+        """Ordered classes: cost `|i - j| ** power`."""
+        from untrue.penalty import builders
+
+        return builders.from_ordinal(classes, power)
+
+    @staticmethod
+    def from_zone(
+        pairs_or_mask: Iterable[tuple[str | int, str | int]] | npt.NDArray[np.bool_],
+        classes: Sequence[str] | int | None = None,
+    ) -> Penalty:
+        """Cost 1 for the given (true, predicted) pairs, or where the (k, k) mask is true; else 0."""
+        from untrue.penalty import builders
+
+        return builders.from_zone(pairs_or_mask, classes)
+
+    @staticmethod
+    def random_zone(n_classes: int, n: int, seed: int = 0) -> Penalty:
+        """A zone of exactly `n` off-diagonal cells, drawn without replacement."""
+        from untrue.penalty import builders
+
+        return builders.random_zone(n_classes, n, seed)
+
+    # Files
+
+    @staticmethod
+    def load(path: str | Path, *, classes: Sequence[str] | None = None) -> Penalty:
+        """Read .csv, .json, .toml or .npy; `classes` names the classes of an .npy file."""
+        from untrue.penalty import files
+
+        return files.load(Path(path), classes)
+
+    def save(self, path: str | Path) -> Path:
+        """Write .csv, .json, .toml or .npy. JSON keeps every form; .npy keeps the matrix alone."""
+        from untrue.penalty import files
+
+        return files.save(self, Path(path))
+
+    # What every form can tell
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    def index(self, name: str) -> int:
+        """Position of a class name."""
+        try:
+            return self._positions[name]
+        except (KeyError, TypeError):
+            hint = nearest(str(name), self.classes)
+            raise PenaltyError(f"Unknown class {name!r}{hint or '.'}") from None
+
+    def cost(self, true: Which, predicted: Which) -> Any:
+        """Cost of saying `predicted` when the truth is `true`: names or indices, broadcast."""
+        i, j = np.broadcast_arrays(self._indices(true), self._indices(predicted))
+        costs = np.where(i == j, 0.0, self._lookup(i, j))
+        return costs if costs.ndim else float(costs)
+
+    def expected(self, probs: Any) -> Any:
+        """Expected cost of each decision, `probs @ A`: (N, k) -> (N, k), or (k,) -> (k,).
+
+        A NumPy array gives an array, a torch tensor gives a tensor on the same device.
+        """
+        if type(probs).__module__.partition(".")[0] == "torch":
+            from untrue.penalty.tensors import costs_of
+
+            return costs_of(self, probs.device).mix(probs)
+        array = np.asarray(probs)
+        if array.ndim not in (1, 2) or array.shape[-1] != self.n_classes:
+            raise PenaltyError(
+                f"`probs` must have shape (N, {self.n_classes}) for this penalty; got {array.shape}."
+            )
+        mixed = self._mix(np.atleast_2d(array).astype(np.float64)).reshape(array.shape)
+        return mixed.astype(array.dtype) if array.dtype.kind == "f" else mixed
+
+    def normalized(self, how: Normalization) -> Penalty:
+        """The same penalty on another scale, which changes what a given alpha means.
+
+        "rows": each true class's costs sum to 1 (a row without costs stays as it is).
+        "max": the greatest cost is 1. "none": unchanged.
+        """
+        if how == "none":
+            return self
+        if how == "rows":
+            sums = self._row_sums()
+            return self._scaled(1.0 / np.where(sums > 0, sums, 1.0))
+        if how == "max":
+            greatest = self.greatest
+            return self._scaled(np.full(self.n_classes, 1.0 / greatest)) if greatest > 0 else self
+        raise PenaltyError(f"`how` must be 'rows', 'max' or 'none'; got {how!r}.")
+
+    def free_classes(self) -> tuple[str, ...]:
+        """Classes that cost nothing to say, whatever the truth: their column is all zero."""
+        if self.n_classes == 1:
+            return ()
+        return tuple(np.array(self.classes, dtype=object)[self._free_columns()])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of form, class names and costs, as 64 hexadecimal digits."""
+        digest = hashlib.sha256(self.form.encode())
+        for part in self._content():
+            digest.update(part)
+            digest.update(len(part).to_bytes(8, "little"))
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Penalty):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return int(self.fingerprint[:15], 16)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that unpickled arrays are read-only again.
+        return type(self), tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+
+    def __repr__(self) -> str:
+        shown = list(self.classes) if self.n_classes <= 4 else [*self.classes[:3], "..."]
+        return (
+            f"{type(self).__name__}({self.n_classes} classes [{', '.join(shown)}], {self._about()})"
+        )
+
+    # What each form must tell
+
+    @abstractmethod
+    def matrix(self) -> Floats:
+        """The dense (k, k) array; may be read-only."""
+
+    @property
+    @abstractmethod
+    def greatest(self) -> float:
+        """The greatest cost."""
+
+    @abstractmethod
+    def select(self, classes: Sequence[str]) -> Self:
+        """The same costs among these classes, in this order."""
+
+    @abstractmethod
+    def _lookup(self, i: Ints, j: Ints) -> Floats:
+        """Cost at index arrays of one shape; what stands where i == j does not matter."""
+
+    @abstractmethod
+    def _mix(self, probs: Floats) -> Floats:
+        """(N, k) -> (N, k): `probs @ A`."""
+
+    @abstractmethod
+    def _row_sums(self) -> Floats: ...
+
+    @abstractmethod
+    def _scaled(self, rows: Floats) -> Penalty:
+        """Each row of costs times its factor."""
+
+    @abstractmethod
+    def _free_columns(self) -> npt.NDArray[np.bool_]: ...
+
+    @abstractmethod
+    def _content(self) -> Iterable[bytes]: ...
+
+    @abstractmethod
+    def _about(self) -> str: ...
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.classes)}
+
+    def _indices(self, which: Which) -> Ints:
+        if isinstance(which, str):
+            return np.asarray(self.index(which))
+        array = np.asarray(which)
+        if array.dtype.kind in "UO":
+            found = [self.index(name) for name in array.ravel().tolist()]
+            return np.array(found, dtype=np.int64).reshape(array.shape)
+        if array.dtype.kind not in "iu":
+            raise PenaltyError(f"Classes are names or integer indices; got {array.dtype}.")
+        if array.size and (array.min() < 0 or array.max() >= self.n_classes):
+            bad = array.min() if array.min() < 0 else array.max()
+            raise PenaltyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
+        return array.astype(np.int64)
+
+
+def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
+    """A read-only copy."""
+    copy = np.array(array, dtype=dtype, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+def names_bytes(names: Iterable[str]) -> bytes:
+    """Names as bytes that no other list of names has."""
+    return b"".join(len(raw).to_bytes(4, "little") + raw for raw in map(str.encode, names))
+
+
+def check_classes(classes: Sequence[str] | int) -> tuple[str, ...]:
+    """Class names as a tuple; a number n stands for the names "0", ..., "n - 1"."""
+    if isinstance(classes, int | np.integer):
+        classes = [str(i) for i in range(classes)]
+    if isinstance(classes, str):
+        raise PenaltyError(f"`classes` must be a list of names; got the string {classes!r}.")
+    names = tuple(classes)
+    if not names:
+        raise PenaltyError("A penalty needs at least one class; got none.")
+    seen = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise PenaltyError(
+                f"Class names must be strings; got {name!r} ({type(name).__name__}). "
+                "Integers always mean positions."
+            )
+        if name in seen:
+            raise PenaltyError(f"Duplicate class name {name!r}.")
+        seen.add(name)
+    return tuple(map(str, names))

@@ -1,0 +1,81 @@
+"""A penalty held as a matrix: small k, or anything goes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import PenaltyError
+from untrue.penalty.base import Floats, Ints, Penalty, check_classes, frozen, names_bytes
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DensePenalty(Penalty):
+    """`costs[true, predicted]`, a read-only (k, k) float64 array."""
+
+    form: ClassVar[str] = "dense"
+    costs: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", check_classes(self.classes))
+        given = np.asarray(self.costs)
+        k = self.n_classes
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise PenaltyError(f"A penalty matrix must be square; got shape {given.shape}.")
+        if given.shape[0] != k:
+            raise PenaltyError(f"The matrix is for {given.shape[0]} classes, but {k} are named.")
+        try:
+            costs = frozen(given)
+        except (TypeError, ValueError) as error:
+            raise PenaltyError(f"A penalty matrix must hold numbers: {error}") from None
+        self._complain(costs, ~np.isfinite(costs), "costs must be finite")
+        self._complain(costs, costs < 0, "costs must not be negative")
+        self._complain(costs, np.eye(k, dtype=bool) & (costs != 0), "the diagonal must be zero")
+        object.__setattr__(self, "costs", costs)
+
+    def _complain(self, costs: Floats, bad: npt.NDArray[np.bool_], rule: str) -> None:
+        if bad.any():
+            i, j = map(int, np.argwhere(bad)[0])
+            raise PenaltyError(
+                f"Cost of saying {self.classes[j]!r} for {self.classes[i]!r} "
+                f"(row {i}, column {j}) is {costs[i, j]}: {rule}."
+            )
+
+    def matrix(self) -> Floats:
+        return self.costs
+
+    @property
+    def greatest(self) -> float:
+        return float(self.costs.max())
+
+    def select(self, classes: Sequence[str]) -> Self:
+        chosen = [self.index(name) for name in classes]
+        return type(self)(tuple(classes), self.costs[np.ix_(chosen, chosen)])
+
+    def _lookup(self, i: Ints, j: Ints) -> Floats:
+        return np.asarray(self.costs[i, j])
+
+    def _mix(self, probs: Floats) -> Floats:
+        return probs @ self.costs
+
+    def _row_sums(self) -> Floats:
+        return np.asarray(self.costs.sum(axis=1))
+
+    def _scaled(self, rows: Floats) -> Penalty:
+        return type(self)(self.classes, self.costs * rows[:, None])
+
+    def _free_columns(self) -> npt.NDArray[np.bool_]:
+        return ~self.costs.any(axis=0)
+
+    def _content(self) -> Iterable[bytes]:
+        yield names_bytes(self.classes)
+        # Zero is added so that -0.0 and 0.0, which are equal, hash alike.
+        yield (self.costs + 0.0).tobytes()
+
+    def _about(self) -> str:
+        off = self.costs[~np.eye(self.n_classes, dtype=bool)]
+        return f"dense, costs {off.min():g} to {off.max():g}" if off.size else "dense"

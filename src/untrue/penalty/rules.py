@@ -1,0 +1,148 @@
+"""A penalty of a default and its exceptions: memory O(k + exceptions)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import PenaltyError
+from untrue.penalty.base import Floats, Ints, Penalty, check_classes, frozen, names_bytes
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RulesPenalty(Penalty):
+    """Row i costs `default[i]` off the diagonal, but for the exceptions.
+
+    default (k,): cost of every mistake about a true class that no rule names
+    true, predicted, costs (E,): the rules, sorted by (true, predicted)
+    """
+
+    form: ClassVar[str] = "rules"
+    default: Floats
+    true: Ints
+    predicted: Ints
+    costs: Floats
+
+    def __post_init__(self) -> None:
+        names = check_classes(self.classes)
+        default = frozen(np.broadcast_to(np.asarray(self.default, np.float64), (len(names),)))
+        true, predicted = np.asarray(self.true, np.int64), np.asarray(self.predicted, np.int64)
+        costs = np.asarray(self.costs, np.float64)
+        order = np.lexsort((predicted, true))
+        true, predicted, costs = true[order], predicted[order], costs[order]
+        for i in np.flatnonzero(~np.isfinite(default) | (default < 0))[:1]:
+            raise PenaltyError(
+                f"Default cost for {names[i]!r} is {default[i]}: costs must be finite and not negative."
+            )
+        for e in np.flatnonzero(~np.isfinite(costs) | (costs < 0))[:1]:
+            raise PenaltyError(
+                f"Cost of saying {names[predicted[e]]!r} for {names[true[e]]!r} is {costs[e]}: "
+                "costs must be finite and not negative."
+            )
+        for e in np.flatnonzero(true == predicted)[:1]:
+            raise PenaltyError(
+                f"A rule leads from {names[true[e]]!r} to itself: a right answer is free."
+            )
+        for e in np.flatnonzero((np.diff(true) == 0) & (np.diff(predicted) == 0))[:1]:
+            raise PenaltyError(
+                f"Two rules for saying {names[predicted[e]]!r} for {names[true[e]]!r}."
+            )
+        for field, value in (
+            ("classes", names),
+            ("default", default),
+            ("true", frozen(true, np.int64)),
+            ("predicted", frozen(predicted, np.int64)),
+            ("costs", frozen(costs)),
+        ):
+            object.__setattr__(self, field, value)
+
+    def matrix(self) -> Floats:
+        matrix = np.repeat(self.default[:, None], self.n_classes, axis=1)
+        matrix[self.true, self.predicted] = self.costs
+        np.fill_diagonal(matrix, 0.0)
+        return matrix
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(k + 1,) The rules of true class i are those from starts[i] to starts[i + 1] - 1."""
+        return np.searchsorted(self.true, np.arange(self.n_classes + 1)).astype(np.int64)
+
+    @cached_property
+    def excess(self) -> Floats:
+        """(E,) What each rule costs beyond its row's default."""
+        return np.asarray(self.costs - self.default[self.true])
+
+    @property
+    def greatest(self) -> float:
+        # A default counts only where some cell of its row has no rule.
+        open_rows = np.diff(self.starts) < self.n_classes - 1
+        return float(max(self.default[open_rows].max(initial=0.0), self.costs.max(initial=0.0)))
+
+    def select(self, classes: Sequence[str]) -> Self:
+        chosen = np.array([self.index(name) for name in classes], dtype=np.int64)
+        place = np.full(self.n_classes, -1)
+        place[chosen] = np.arange(len(chosen))
+        true, predicted = place[self.true], place[self.predicted]
+        kept = (true >= 0) & (predicted >= 0)
+        return type(self)(
+            tuple(classes), self.default[chosen], true[kept], predicted[kept], self.costs[kept]
+        )
+
+    def _lookup(self, i: Ints, j: Ints) -> Floats:
+        keys, wanted = self.true * self.n_classes + self.predicted, i * self.n_classes + j
+        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        if not len(keys):
+            return np.asarray(self.default[i])
+        return np.where(keys[at] == wanted, self.costs[at], self.default[i])
+
+    def _mix(self, probs: Floats) -> Floats:
+        weighted = probs * self.default
+        mixed = weighted.sum(axis=1, keepdims=True) - weighted
+        if len(self.costs):
+            order = np.argsort(self.predicted, kind="stable")
+            columns, first = np.unique(self.predicted[order], return_index=True)
+            extra = probs[:, self.true[order]] * self.excess[order]
+            mixed[:, columns] += np.add.reduceat(extra, first, axis=1)
+        return np.maximum(mixed, 0.0)
+
+    def _row_sums(self) -> Floats:
+        excess = np.bincount(self.true, weights=self.excess, minlength=self.n_classes)
+        counts = np.diff(self.starts)
+        # A row that the rules fill has no default left to add: keep it free of rounding.
+        filled = np.bincount(self.true, weights=self.costs, minlength=self.n_classes)
+        open_row = self.default * (self.n_classes - 1) + excess
+        return np.where((counts == self.n_classes - 1) | (self.default == 0), filled, open_row)
+
+    def _scaled(self, rows: Floats) -> Penalty:
+        return type(self)(
+            self.classes,
+            self.default * rows,
+            self.true,
+            self.predicted,
+            self.costs * rows[self.true],
+        )
+
+    def _free_columns(self) -> npt.NDArray[np.bool_]:
+        k = self.n_classes
+        free_row = self.default == 0
+        zeros = free_row.sum() - free_row.astype(np.int64)
+        paid = (self.costs > 0) & free_row[self.true]
+        spared = (self.costs == 0) & ~free_row[self.true]
+        zeros -= np.bincount(self.predicted[paid], minlength=k)
+        zeros += np.bincount(self.predicted[spared], minlength=k)
+        return np.asarray(zeros == k - 1)
+
+    def _content(self) -> Iterable[bytes]:
+        yield names_bytes(self.classes)
+        for array in (self.default + 0.0, self.true, self.predicted, self.costs + 0.0):
+            yield array.tobytes()
+
+    def _about(self) -> str:
+        low, high = self.default.min(), self.default.max()
+        default = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        return f"default {default}, {len(self.costs)} rule{'s' * (len(self.costs) != 1)}"
