@@ -117,7 +117,8 @@ def run(arguments: list[str]) -> int:
     try:
         code = build(wanted)(arguments, prog_name="untrue", standalone_mode=False)
     except MISUSE as error:
-        return complain(usage_line(error))
+        # Called without a needed subcommand, typer has shown the help and has no more to say.
+        return complain(usage_line(error)) if str(error) else 2
     except UntrueError as error:
         return complain(str(error))
     except OSError as error:

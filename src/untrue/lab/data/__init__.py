@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from untrue.lab.data.dataset import Dataset, load
+from untrue.lab.data.inventory import Entry, Verdict, check, get, listing
 from untrue.lab.data.sources import NAMES
 
-__all__ = ["NAMES", "Dataset", "load"]
+__all__ = ["NAMES", "Dataset", "Entry", "Verdict", "check", "get", "listing", "load"]

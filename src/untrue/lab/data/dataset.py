@@ -11,8 +11,9 @@ import numpy as np
 
 from untrue.errors import DataError
 from untrue.lab.data import builtin, names
+from untrue.lab.data.download import fetch
 from untrue.lab.data.formats import Bytes, Labels, read_cifar, read_idx
-from untrue.lab.data.places import Files, find, plain_name
+from untrue.lab.data.places import Files, expected, find, plain_name
 from untrue.lab.data.sources import FILES, Source, source
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
         return Dataset(name, *parts, names.DIGITS)
     files = find(wanted, data_dir)
     if files is None:
-        raise DataError(f"{name} is not on this machine.")
+        files = expected(wanted, fetch(wanted, data_dir))
     return read(wanted, files)
 
 
@@ -119,7 +120,11 @@ def read_batches(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, Labels
             check_coarse(marks, path, step=step)
         images.append(pixels)
         labels.append(fine.astype(np.int64))
-    return np.concatenate(images), np.concatenate(labels)
+    # A single file, all of CIFAR-100's training images, is not copied once more.
+    return (
+        images[0] if len(images) == 1 else np.concatenate(images),
+        np.concatenate(labels),
+    )
 
 
 def check_labels(labels: Bytes, n: int, path: Path, *, first_byte: int, step: int) -> None:

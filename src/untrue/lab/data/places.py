@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from untrue.errors import MissingDependencyError
 from untrue.lab.data.sources import Source
 
-__all__ = ["VARIABLE", "Files", "download_folder", "find", "folders", "pick", "plain_name"]
+__all__ = [
+    "VARIABLE",
+    "Files",
+    "download_folder",
+    "expected",
+    "find",
+    "find_in",
+    "plain_name",
+    "roots",
+]
 
 VARIABLE = "UNTRUE_DATA"
 
@@ -27,6 +36,10 @@ class Files:
     @property
     def all(self) -> tuple[Path, ...]:
         return (*self.train, *self.test)
+
+    @property
+    def lacking(self) -> tuple[Path, ...]:
+        return tuple(path for path in self.all if not path.is_file())
 
     @property
     def size(self) -> int:
@@ -48,35 +61,38 @@ def roots(data_dir: str | Path | None = None) -> list[Path]:
     return [Path(place).expanduser() for place in given if place]
 
 
-def folders(source: Source, data_dir: str | Path | None = None) -> Iterator[Path]:
-    """Every folder in which the files of `source` may be: in each root its own, then the root."""
-    for root in roots(data_dir):
-        yield from (root / name for name in source.folders)
-        yield root
-    if source.system_folder is not None:
-        yield source.system_folder
-
-
 def find(source: Source, data_dir: str | Path | None = None) -> Files | None:
-    """The first folder that has every file of `source`, or None."""
-    found = (pick(source, folder) for folder in folders(source, data_dir))
-    return next((files for files in found if files is not None), None)
+    """The files of `source` in the first folder that has them all, or None.
+
+    In each root the source's own folders are looked at, then the root itself; last of all, the
+    folder of the system's package.
+    """
+    folders = [root / name for root in roots(data_dir) for name in (*source.folders, "")]
+    if source.system_folder is not None:
+        folders.append(source.system_folder)
+    return first_complete(source, folders)
 
 
-def pick(source: Source, folder: Path) -> Files | None:
-    """The files of `source` in `folder`, or None when one is missing."""
-    train: tuple[Path, ...]
-    test: tuple[Path, ...]
+def find_in(source: Source, root: Path) -> Files | None:
+    """As `find`, in one root alone."""
+    return first_complete(source, [root / name for name in (*source.folders, "")])
+
+
+def first_complete(source: Source, folders: Iterable[Path]) -> Files | None:
+    each = (expected(source, folder) for folder in folders)
+    return next((files for files in each if not files.lacking), None)
+
+
+def expected(source: Source, folder: Path) -> Files:
+    """The files `source` would have in `folder`, whether they are there or not."""
     if source.form == "cifar10":
-        train = tuple(sorted(folder.glob("data_batch_*.bin"), key=batch_number))
-        test = (folder / "test_batch.bin",)
-    elif source.form == "cifar100":
-        train, test = (folder / "train.bin",), (folder / "test.bin",)
-    else:
-        paths = [plain_or_gz(folder / name) for name in source.contents]
-        train, test = tuple(paths[:2]), tuple(paths[2:])
-    files = Files(folder, train, test)
-    return files if train and all(path.is_file() for path in files.all) else None
+        batches = sorted(folder.glob("data_batch_*.bin"), key=batch_number)
+        train = tuple(batches) or (folder / "data_batch_1.bin",)
+        return Files(folder, train, (folder / "test_batch.bin",))
+    if source.form == "cifar100":
+        return Files(folder, (folder / "train.bin",), (folder / "test.bin",))
+    paths = [plain_or_gz(folder / name) for name in source.contents]
+    return Files(folder, tuple(paths[:2]), tuple(paths[2:]))
 
 
 def plain_or_gz(path: Path) -> Path:

@@ -1,0 +1,65 @@
+"""`untrue data list | get | check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="List, fetch and check the data sets.",
+    epilog="Example: `untrue data list`",
+    no_args_is_help=True,
+)
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Where the files are; else $UNTRUE_DATA, else the user's cache."),
+]
+
+
+@app.command("list", epilog="Example: `untrue data list --data-dir ~/datasets`")
+def show(data_dir: DataDir = None) -> None:
+    """What data sets there are, where they are on this machine and how big."""
+    from untrue.lab.data import listing
+
+    for entry in listing(data_dir):
+        place = entry.where or ("not installed" if entry.built_in else "not here")
+        typer.echo(f"{entry.name:<14} {megabytes(entry.size):>9}  {entry.about}\n{'':26}{place}")
+    typer.echo("\nFetch one that is not here: untrue data get NAME")
+
+
+@app.command(epilog="Example: `untrue data get mnist --data-dir ~/datasets`")
+def get(
+    name: Annotated[str, typer.Argument(help="mnist, fashion-mnist, cifar10 or cifar100.")],
+    data_dir: DataDir = None,
+    mirror: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a folder with the same files; may be given several times."),
+    ] = None,
+) -> None:
+    """Fetch a data set from its public mirrors, checksums held, unless it is there already."""
+    from untrue.lab.data import get
+
+    typer.echo(get(name, data_dir, mirrors=mirror))
+
+
+@app.command(epilog="Example: `untrue data check mnist`")
+def check(
+    name: Annotated[list[str] | None, typer.Argument(help="These only; else all.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Read data sets whole and say whether they are; exit code 2 when one is not."""
+    from untrue.lab.data import check
+
+    bad = False
+    for verdict in check(data_dir, wanted=name):
+        bad = bad or verdict.state == "bad"
+        place = f" ({verdict.where}, {megabytes(verdict.size)})" if verdict.where else ""
+        typer.echo(f"{verdict.name:<14} {verdict.state:<7} {verdict.detail}{place}")
+    raise typer.Exit(2 if bad else 0)
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size else "-"
