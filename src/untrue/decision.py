@@ -1,0 +1,292 @@
+"""From probabilities and a penalty to labels; abstaining; temperature calibration.
+
+NumPy arrays and torch tensors alike: what comes in as one goes out as one. Torch is imported
+only when a tensor comes in.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.metrics.inputs import (
+    ArrayOrTensor,
+    FloatArray,
+    IntArray,
+    check_prob_rows,
+    check_same_length,
+    check_scores_shape,
+    is_tensor,
+    read_labels,
+    read_scores,
+    row_blocks,
+)
+from untrue.metrics.weights import check_penalty
+
+if TYPE_CHECKING:
+    import torch
+
+    from untrue.penalty import Penalty
+
+
+@overload
+def decide(
+    probs: torch.Tensor, penalty: Penalty, abstain_cost: float | None = None
+) -> torch.Tensor: ...
+@overload
+def decide(
+    probs: npt.ArrayLike, penalty: Penalty, abstain_cost: float | None = None
+) -> IntArray: ...
+def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> Any:
+    """Labels of least expected cost, `argmin_j sum_i probs[n, i] A[i, j]`: (N, k) -> (N,).
+
+    -1 where even the least expected cost is above `abstain_cost`, the price of not answering.
+    Among decisions of equal cost (up to rounding) the most probable class wins, then the first:
+    a penalty that tells nothing apart decides as argmax does. Computed in float64, a block of rows
+    at a time. (Bayes decision rule; after training by cross-entropy: Karthik et al., ICLR 2021.)
+
+    >>> from untrue import Penalty
+    >>> p = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 20.0}, default=1.0)
+    >>> decide([[0.1, 0.9], [0.01, 0.99]], p)
+    array([0, 1])
+    >>> decide([[0.1, 0.9], [0.01, 0.99]], p, abstain_cost=0.5)
+    array([-1,  1])
+    """
+    check_penalty(penalty)
+    limit = math.inf if abstain_cost is None else _read_abstain_cost(abstain_cost)
+    if is_tensor(probs):
+        return _decide_tensor(probs, penalty, limit)
+    scores = read_scores(probs, "probs", penalty.n_classes)
+    labels = np.empty(len(scores), dtype=np.int64)
+    eps = float(np.finfo(scores.dtype).eps)
+    for rows in row_blocks(*scores.shape):
+        block = scores[rows].astype(np.float64)
+        check_prob_rows(block.min(axis=1), block.sum(axis=1), rows.start, eps)
+        expected = penalty.expected(block)
+        least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
+        tied = expected <= (least + slack)[:, None]
+        said = np.where(tied, block, -1.0).argmax(axis=1)
+        labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, said)
+    return labels
+
+
+def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch.Tensor:
+    import torch
+
+    check_scores_shape(probs.shape, "probs", penalty.n_classes)
+    if not probs.is_floating_point():
+        probs = probs.to(torch.get_default_dtype())
+    eps = torch.finfo(probs.dtype).eps
+    # Apple's GPUs have no float64.
+    inside = torch.float32 if probs.device.type == "mps" else torch.float64
+    labels = torch.empty(len(probs), dtype=torch.int64, device=probs.device)
+    with torch.no_grad():
+        for rows in row_blocks(*probs.shape):
+            block = probs[rows].to(inside)
+            check_prob_rows(
+                block.amin(1).cpu().numpy(), block.sum(1).cpu().numpy(), rows.start, eps
+            )
+            expected = penalty.expected(block)
+            least = expected.amin(1)
+            slack = _slack(expected.amax(1), probs.shape[1], torch.finfo(inside).eps)
+            tied = expected <= (least + slack)[:, None]
+            said = torch.where(tied, block, -1.0).argmax(1)
+            labels[rows] = said.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
+    return labels
+
+
+def _slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
+    """Costs closer than this are equal but for the rounding of a sum over the classes."""
+    return (64 + math.sqrt(n_classes)) * eps * greatest
+
+
+def _read_abstain_cost(cost: float) -> float:
+    if not isinstance(cost, int | float | np.number) or math.isnan(cost) or cost < 0:
+        raise ArgumentError(
+            f"`abstain_cost` must be a number of at least 0, or None; got {cost!r}."
+        )
+    return float(cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """A temperature T > 0; called on logits (..., k) it gives probabilities `softmax(logits / T)`.
+
+    Above 1 it makes a model less sure of itself, below 1 more. The order of the classes stays.
+
+    >>> Temperature(2.0)([[2.0, 0.0]]).round(3)
+    array([[0.731, 0.269]])
+    """
+
+    temperature: float
+
+    def __post_init__(self) -> None:
+        t = self.temperature
+        if not isinstance(t, int | float | np.number) or not 0 < t < math.inf:
+            raise ArgumentError(f"`temperature` must be positive and finite; got {t!r}.")
+        object.__setattr__(self, "temperature", float(t))
+
+    @overload
+    def __call__(self, logits: torch.Tensor) -> torch.Tensor: ...
+    @overload
+    def __call__(self, logits: npt.ArrayLike) -> npt.NDArray[np.floating[Any]]: ...
+    def __call__(self, logits: Any) -> Any:
+        """Probabilities over the last axis, in the precision of the logits but at least float32."""
+        if is_tensor(logits):
+            import torch
+
+            tensor = logits if logits.dtype == torch.float64 else logits.float()
+            # The greatest logit goes first: a division that overflows then ends in exp(-inf) = 0.
+            return torch.softmax((tensor - tensor.amax(-1, keepdim=True)) / self.temperature, -1)
+        array = np.asarray(logits)
+        if array.ndim == 0 or array.shape[-1] == 0 or array.dtype.kind not in "fiub":
+            raise ArgumentError(
+                f"`logits` must be numbers of shape (..., k); got dtype {array.dtype} of shape "
+                f"{array.shape}."
+            )
+        kept = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+        wide = array.astype(np.float64)
+        with np.errstate(over="ignore"):
+            weight = np.exp((wide - wide.max(axis=-1, keepdims=True)) / self.temperature)
+        return (weight / weight.sum(axis=-1, keepdims=True)).astype(kept)
+
+
+def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
+    """The temperature under which held-out data are most probable. (Guo et al., ICML 2017.)
+
+    Minimises the mean of `-log softmax(b z)_y` over b = 1 / T, which is convex in b, for logits
+    (N, k) and classes (N,); use data the model was not trained on. Where no temperature is best:
+
+    - every target has the greatest logit of its row, and the likelihood only grows as T falls: T
+      is where the mean loss is log((N + 2) / (N + 1)), for N right answers in a row leave room for
+      an error rate of 1 / (N + 2) (Laplace's rule of succession);
+    - the logits tell no more than chance, and it only grows as T rises: T is a thousand times the
+      greatest spread of a row, which is all but uniform, with a warning;
+    - all logits of each row are equal: T = 1.
+
+    >>> logits = np.array([[4.0, 0.0]] * 4)
+    >>> calibrate(logits, [0, 0, 0, 1])(logits[0]).round(6)  # right 3 times in 4
+    array([0.75, 0.25])
+    """
+    scores = read_scores(logits, "logits")
+    labels = read_labels(target, "target", scores.shape[1])
+    check_same_length(logits=scores, target=labels)
+    if not labels.size:
+        raise DataError("`logits` must hold at least one example to calibrate on; got none.")
+    loss = _Likelihood(scores, labels)
+    if loss.spread == 0:
+        return Temperature(1.0)
+    hottest = 1e-3 / loss.spread
+    if loss.separable:
+        n = labels.size
+        allowed = math.log((n + 2) / (n + 1))
+        # Few examples, many ties: never ask for more loss than there is to lose.
+        excess = min(allowed, 0.5 * (loss.value(0.0) - loss.floor))
+        inverse = _root(lambda b: loss.floor + excess - loss.value(b), 1 / loss.spread)
+    elif loss.slope(0.0) >= 0:
+        warnings.warn(
+            "`logits` tell no more about `target` than chance, so that no temperature is best and "
+            "the probabilities become all but uniform. Are the classes of both in one order?",
+            UntrueWarning,
+            stacklevel=2,
+        )
+        inverse = hottest
+    else:
+        inverse = hottest if loss.slope(hottest) >= 0 else _root(loss.slope, 1 / loss.spread)
+    return Temperature(loss.scale / inverse)
+
+
+class _Likelihood:
+    """Mean of `log sum_j exp(b z_j) - b z_y` as a function of b, streamed over blocks of rows.
+
+    Logits are divided by `scale`, their greatest size, so that no scale overflows, and each row is
+    shifted to a greatest logit of 0. `spread` is the greatest distance of two logits of a row,
+    `separable` whether each target is greatest in its row, `floor` the limit of the loss if so.
+    """
+
+    def __init__(self, logits: npt.NDArray[Any], target: npt.NDArray[np.integer[Any]]) -> None:
+        self._logits, self._target = logits, target
+        self.scale = self._greatest_size()
+        self.spread, self.separable, self.floor = 0.0, True, 0.0
+        for z, z_target in self._blocks():
+            self.spread = max(self.spread, float(-z.min()))
+            self.separable = self.separable and bool((z_target == 0).all())
+            self.floor += float(np.log((z == 0).sum(axis=1)).sum()) / len(target)
+
+    def value(self, b: float) -> float:
+        return sum(
+            float((np.log(np.exp(b * z).sum(axis=1)) - b * z_target).sum())
+            for z, z_target in self._blocks()
+        ) / len(self._target)
+
+    def slope(self, b: float) -> float:
+        """The derivative: mean of `E_b[z] - z_y`; increasing in b."""
+        total = 0.0
+        for z, z_target in self._blocks():
+            weight = np.exp(b * z)
+            mean = np.einsum("nk,nk->n", weight, z) / weight.sum(axis=1)
+            total += float((mean - z_target).sum())
+        return total / len(self._target)
+
+    def _greatest_size(self) -> float:
+        greatest = 0.0
+        for rows in row_blocks(*self._logits.shape):
+            size = np.abs(self._logits[rows].astype(np.float64)).max(axis=1)
+            if not np.isfinite(size).all():
+                row = rows.start + int(np.argmin(np.isfinite(size)))
+                raise DataError(f"`logits` must be finite; row {row} holds NaN or infinity.")
+            greatest = max(greatest, float(size.max()))
+        return greatest or 1.0
+
+    def _blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        for rows in row_blocks(*self._logits.shape):
+            z = self._logits[rows].astype(np.float64) / self.scale
+            z -= z.max(axis=1, keepdims=True)
+            yield z, z[np.arange(len(z)), self._target[rows]]
+
+
+def _root(increasing: Callable[[float], float], start: float) -> float:
+    """Where an increasing function of a positive number changes sign, to 12 digits.
+
+    Brackets by factors of 4, then false position in log b with the Illinois rule (the end that
+    stays counts half), which needs no derivative and cannot leave the bracket.
+    """
+    low = high = math.log(start)
+    f_low = f_high = increasing(start)
+    while f_low > 0:
+        high, f_high = low, f_low
+        low -= math.log(4)
+        f_low = increasing(math.exp(low))
+    while f_high < 0:
+        low, f_low = high, f_high
+        high += math.log(4)
+        f_high = increasing(math.exp(high))
+    side = 0
+    for _ in range(100):
+        if f_low == 0 or high - low < 1e-12:
+            return math.exp(low)
+        if f_high == 0:
+            return math.exp(high)
+        middle = (low * f_high - high * f_low) / (f_high - f_low)
+        # Rounding may put it onto an end: then the middle, so that the bracket shrinks.
+        if not low < middle < high:
+            middle = (low + high) / 2
+        f_middle = increasing(math.exp(middle))
+        if abs(f_middle) <= 1e-15 * (abs(f_low) + abs(f_high)) / 2 and f_middle != 0:
+            return math.exp(middle)
+        if f_middle <= 0:
+            low, f_low = middle, f_middle
+            f_high = f_high / 2 if side < 0 else f_high
+            side = -1
+        else:
+            high, f_high = middle, f_middle
+            f_low = f_low / 2 if side > 0 else f_low
+            side = 1
+    return math.exp((low + high) / 2)

@@ -1,0 +1,66 @@
+"""Where the errors went, as numbers.
+
+From a confusion matrix (rows are the truth): `total_error`, `zone_errors`, `zone_share`,
+`coarse_error`, `in_group_share`, `expected_cost`, `adjusted_expected_cost`,
+`mistake_severity`, `class_accuracy`, `small_class_accuracy`, `super_class_accuracy`,
+`typicality`, `costliest_confusions`. From probabilities: `ece`, `height_at_k`. An interval for
+any of them: `bootstrap`. All that apply in one record: `summary`.
+
+Arrays may be NumPy arrays, torch tensors or lists; torch is never imported here. A measure
+that divides by nothing (the severity of no errors, the accuracy of no examples) is nan.
+
+>>> cm = confusion_matrix([0, 0, 1, 1, 2], [0, 1, 1, 1, 0], 3)
+>>> cm.tolist()
+[[1, 1, 0], [0, 2, 0], [1, 0, 0]]
+>>> total_error(cm), zone_errors(cm, [(2, 0)]), zone_share(cm, [(2, 0)])
+(0.4, 1, 0.5)
+"""
+
+from __future__ import annotations
+
+from untrue.metrics.confusion import Cells, confusion_cells, confusion_matrix
+from untrue.metrics.measures import (
+    Confusion,
+    adjusted_expected_cost,
+    class_accuracy,
+    coarse_error,
+    costliest_confusions,
+    expected_cost,
+    in_group_share,
+    mistake_severity,
+    small_class_accuracy,
+    super_class_accuracy,
+    total_error,
+    typicality,
+    zone_errors,
+    zone_share,
+)
+from untrue.metrics.probabilities import ece, height_at_k
+from untrue.metrics.record import Summary, summary
+from untrue.metrics.resampling import Interval, bootstrap
+
+__all__ = [
+    "Cells",
+    "Confusion",
+    "Interval",
+    "Summary",
+    "adjusted_expected_cost",
+    "bootstrap",
+    "class_accuracy",
+    "coarse_error",
+    "confusion_cells",
+    "confusion_matrix",
+    "costliest_confusions",
+    "ece",
+    "expected_cost",
+    "height_at_k",
+    "in_group_share",
+    "mistake_severity",
+    "small_class_accuracy",
+    "summary",
+    "super_class_accuracy",
+    "total_error",
+    "typicality",
+    "zone_errors",
+    "zone_share",
+]

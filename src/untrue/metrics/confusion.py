@@ -1,0 +1,159 @@
+"""Counting who was taken for whom: as a (k, k) matrix, or as its cells that are not zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError
+from untrue.metrics.inputs import (
+    ArrayOrTensor,
+    IntArray,
+    check_same_length,
+    read_count,
+    read_labels,
+    to_numpy,
+)
+
+# Labels counted at a time: their codes stay in the cache, and no copy of all labels is made.
+_BLOCK = 2**19
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The cells of a confusion matrix that are not zero: `count[i]` times `true[i]` was `said[i]`.
+
+    Every measure takes a (k, k) matrix or `Cells`. The matrix of 100,000 classes would take
+    80 GB; its cells are at most as many as there are examples.
+    """
+
+    n_classes: int
+    true: IntArray
+    said: IntArray
+    count: IntArray
+
+    @property
+    def total(self) -> int:
+        """The number of examples."""
+        return int(self.count.sum())
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Which cells are errors."""
+        return np.asarray(self.true != self.said)
+
+    def per_class(self, weights: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
+        """`sum of count * weights` over the cells of each true class, shape (k,)."""
+        summed = np.bincount(self.true, self.count * np.asarray(weights), self.n_classes)
+        return summed.astype(np.float64)
+
+    def __repr__(self) -> str:
+        return (
+            f"Cells({self.n_classes} classes, {self.total} examples, {self.count.size} cells not 0)"
+        )
+
+
+ConfusionLike: TypeAlias = "ArrayOrTensor | Cells"
+Abstained: TypeAlias = Literal["error", "drop"]
+
+
+def confusion_matrix(
+    true: ArrayOrTensor,
+    predicted: ArrayOrTensor,
+    n_classes: int,
+    *,
+    abstained: Abstained = "error",
+) -> IntArray:
+    """Counts of shape (k, k): `cm[i, j]` examples of class i were called j.
+
+    `true` and `predicted` are class indices of shape (N,). A prediction of -1 is an abstention
+    (see `untrue.decide`): an error here, since a measure that leaves them out unsaid flatters
+    the model, unless `abstained="drop"` leaves these examples out.
+
+    >>> confusion_matrix([0, 1, 1], [0, 1, -1], 2, abstained="drop").tolist()
+    [[1, 0], [0, 1]]
+    """
+    k, true_, said = _read_pair(true, predicted, n_classes, abstained)
+    counts = np.zeros(k * k, dtype=np.int64)
+    # A block of its own for each count would cost k * k zeros; large blocks where k is large.
+    block = max(_BLOCK, k * k)
+    for start in range(0, len(true_), block):
+        code = _codes(true_[start : start + block], said[start : start + block], k)
+        counts += np.bincount(code, minlength=k * k)
+    return counts.reshape(k, k)
+
+
+def confusion_cells(
+    true: ArrayOrTensor,
+    predicted: ArrayOrTensor,
+    n_classes: int,
+    *,
+    abstained: Abstained = "error",
+) -> Cells:
+    """The same counts as `confusion_matrix`, as `Cells`: for when k x k is too much.
+
+    >>> confusion_cells([7, 7, 99_999], [7, 8, 99_999], 100_000)
+    Cells(100000 classes, 3 examples, 3 cells not 0)
+    """
+    k, true_, said = _read_pair(true, predicted, n_classes, abstained)
+    code, count = np.unique(_codes(true_, said, k), return_counts=True)
+    return Cells(k, code // k, code % k, count.astype(np.int64))
+
+
+def _read_pair(
+    true: ArrayOrTensor, predicted: ArrayOrTensor, n_classes: int, abstained: Abstained
+) -> tuple[int, npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
+    k = read_count(n_classes, "n_classes")
+    if abstained not in ("error", "drop"):
+        raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
+    true_ = read_labels(true, "true", k)
+    said = read_labels(predicted, "predicted", k, least=-1)
+    check_same_length(true=true_, predicted=said)
+    if said.size and said.min() < 0:
+        answered = said >= 0
+        if abstained == "error":
+            raise DataError(
+                f"`predicted` abstains (-1) at position {int(np.argmin(answered))} and "
+                f"{int((~answered).sum())} times in all; "
+                'pass abstained="drop" to leave these examples out.'
+            )
+        true_, said = true_[answered], said[answered]
+    return k, true_, said
+
+
+def _codes(
+    true: npt.NDArray[np.integer[Any]], said: npt.NDArray[np.integer[Any]], k: int
+) -> IntArray:
+    """`true * k + said`, in 64 bits whatever the labels came in (uint8 * k would wrap around)."""
+    code = true.astype(np.int64)
+    code *= k
+    code += said.astype(np.int64, copy=False)
+    return code
+
+
+def read_confusion(cm: ConfusionLike) -> Cells:
+    """The cells of a confusion matrix, checked: square, whole numbers, none negative."""
+    if isinstance(cm, Cells):
+        return cm
+    matrix = to_numpy(cm)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        raise ArgumentError(
+            f"`cm` must be a confusion matrix of shape (k, k); got shape {matrix.shape}."
+        )
+    if matrix.dtype.kind not in "iuf":
+        raise ArgumentError(f"`cm` must hold counts; got dtype {matrix.dtype}.")
+    true, said = np.nonzero(matrix)
+    count = matrix[true, said]
+    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are told apart below
+        whole = count.astype(np.int64)
+    bad = (whole != count) | (count < 0)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ArgumentError(
+            "`cm` must hold counts (whole numbers, none negative); "
+            f"got {count[first]} at [{true[first]}, {said[first]}]."
+        )
+    return Cells(matrix.shape[0], true, said, whole)

@@ -1,0 +1,236 @@
+"""Reading what people hand in: labels, probabilities, groups of classes, zones.
+
+Everything is checked here, once, with the position of what is wrong; the formulas elsewhere
+may rely on it. Torch tensors are known by their `detach`, so that torch need not be imported.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, nearest
+
+if TYPE_CHECKING:
+    import torch
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ArrayOrTensor: TypeAlias = "npt.ArrayLike | torch.Tensor"
+Groups: TypeAlias = "npt.ArrayLike | Mapping[Any, Iterable[Any]]"
+
+# Values a block of rows may hold: 8 MB of float64, small beside any evaluation, large beside
+# the cost of a NumPy call.
+BLOCK_VALUES = 2**20
+
+
+def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
+    """Whether `value` is a torch tensor (its type is, without torch being imported here)."""
+    return hasattr(value, "detach") and type(value).__module__.partition(".")[0] == "torch"
+
+
+def to_numpy(value: ArrayOrTensor) -> npt.NDArray[Any]:
+    """An array with the content of `value`; shares memory where it can."""
+    if not is_tensor(value):
+        return np.asarray(value)
+    tensor = value.detach().cpu()
+    if tensor.is_floating_point() and tensor.element_size() == 2:
+        tensor = tensor.float()  # NumPy knows no bfloat16
+    array: npt.NDArray[Any] = tensor.numpy()
+    return array
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices that cover `n_rows` rows, each of about `BLOCK_VALUES` values."""
+    step = max(1, BLOCK_VALUES // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def read_count(value: Any, name: str, *, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"`{name}` must be a whole number; got {value!r}.") from None
+    if count < least:
+        raise ArgumentError(f"`{name}` must be at least {least}; got {count}.")
+    return count
+
+
+def read_labels(
+    value: ArrayOrTensor, name: str, n_classes: int, *, least: int = 0
+) -> npt.NDArray[np.integer[Any]]:
+    """Class indices of shape (N,), each in [least, n_classes)."""
+    labels = to_numpy(value)
+    if labels.ndim != 1:
+        raise ArgumentError(f"`{name}` must have shape (N,); got shape {labels.shape}.")
+    if labels.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if labels.dtype.kind == "b":
+        labels = labels.astype(np.int8)
+    if labels.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"`{name}` must hold class indices (integers); got dtype {labels.dtype}. "
+            "Turn names into indices by the position of each name in the list of classes."
+        )
+    if labels.min() < least or labels.max() >= n_classes:
+        position = int(np.argmax((labels < least) | (labels >= n_classes)))
+        raise DataError(
+            f"`{name}` must lie in [{least}, {n_classes}) for {n_classes} classes; "
+            f"got {int(labels[position])} at position {position}."
+        )
+    return labels
+
+
+def check_same_length(**arrays: npt.NDArray[Any]) -> None:
+    """All arrays have equally many rows; the message names them."""
+    if len({len(array) for array in arrays.values()}) > 1:
+        given = ", ".join(f"{len(array)} in `{name}`" for name, array in arrays.items())
+        raise ArgumentError(f"There must be equally many rows; got {given}.")
+
+
+def read_scores(value: ArrayOrTensor, name: str, n_classes: int | None = None) -> npt.NDArray[Any]:
+    """Floating-point numbers of shape (N, k), left in their own precision; values unchecked."""
+    scores = to_numpy(value)
+    check_scores_shape(scores.shape, name, n_classes)
+    if scores.dtype.kind not in "fiub":
+        raise ArgumentError(f"`{name}` must hold numbers; got dtype {scores.dtype}.")
+    return scores if scores.dtype.kind == "f" else scores.astype(np.float64)
+
+
+def check_scores_shape(shape: Sequence[int], name: str, n_classes: int | None) -> None:
+    """The shape is (N, k), with at least one class and with `n_classes` if that is known."""
+    if len(shape) != 2 or shape[1] == 0:
+        hint = f"; write {name}[None] for one example" if len(shape) == 1 else ""
+        raise ArgumentError(f"`{name}` must have shape (N, k); got shape {tuple(shape)}{hint}.")
+    if n_classes is not None and shape[1] != n_classes:
+        raise ArgumentError(
+            f"`{name}` must have one column for each of {n_classes} classes; got {shape[1]}."
+        )
+
+
+def check_prob_rows(low: npt.ArrayLike, total: npt.ArrayLike, first: int, eps: float) -> None:
+    """Rows are probability vectors, judged by the least value and the sum of each.
+
+    `first` is the number of the first row, `eps` the machine epsilon of the precision in which
+    the probabilities came: 4 eps of slack lets a half-precision softmax pass, and 1e-3 numbers
+    that were rounded in a file.
+    """
+    low, total = np.asarray(low), np.asarray(total)
+    slack = max(1e-3, 4 * eps)
+    bad = ~((low >= 0) & (np.abs(total - 1) <= slack))
+    if not bad.any():
+        return
+    row = int(np.argmax(bad))
+    if np.isnan(total[row]) or np.isnan(low[row]):
+        raise DataError(f"`probs` must not be NaN; row {first + row} holds one.")
+    if low[row] < 0:
+        raise DataError(
+            f"`probs` must not be negative; row {first + row} holds {low[row]:.6g}. "
+            "Logits become probabilities by softmax."
+        )
+    raise DataError(
+        f"each row of `probs` must sum to 1; row {first + row} sums to {total[row]:.6g}. "
+        "Logits become probabilities by softmax; rounded probabilities by dividing by their sum."
+    )
+
+
+def prob_blocks(probs: npt.NDArray[Any]) -> Iterator[tuple[slice, FloatArray]]:
+    """Checked blocks of rows in float64, each with its slice."""
+    eps = float(np.finfo(probs.dtype).eps)
+    for rows in row_blocks(*probs.shape):
+        block = probs[rows].astype(np.float64)
+        check_prob_rows(block.min(axis=1), block.sum(axis=1), rows.start, eps)
+        yield rows, block
+
+
+def class_indices(
+    members: Iterable[Any], n_classes: int, name: str, classes: Sequence[str] | None
+) -> list[int]:
+    """Indices of classes given by index, or by name where `classes` lists the names."""
+    position = {label: i for i, label in enumerate(classes)} if classes is not None else {}
+    if classes is not None and len(classes) != n_classes:
+        raise ArgumentError(f"`classes` must name {n_classes} classes; got {len(classes)}.")
+    found = []
+    for member in members:
+        if isinstance(member, str):
+            if classes is None:
+                raise ArgumentError(
+                    f"`{name}` names the class {member!r}, but `classes` (all names, in the order "
+                    "of the confusion matrix) is not given."
+                )
+            if member not in position:
+                raise ArgumentError(
+                    f"`{name}` names an unknown class {member!r}{nearest(member, classes)}"
+                )
+            found.append(position[member])
+            continue
+        try:
+            index = operator.index(member)
+        except TypeError:
+            raise ArgumentError(
+                f"`{name}` must hold class indices or names; got {member!r}."
+            ) from None
+        if not 0 <= index < n_classes:
+            raise ArgumentError(
+                f"`{name}` must hold classes in [0, {n_classes}); got class {index}."
+            )
+        found.append(index)
+    return found
+
+
+def read_groups(groups: Groups, n_classes: int, classes: Sequence[str] | None = None) -> IntArray:
+    """The group of each class, shape (k,): from such an array, or from {group: its classes}.
+
+    >>> read_groups({"cats": [0, 2], "dogs": [1]}, 3).tolist()
+    [0, 1, 0]
+    """
+    if not isinstance(groups, Mapping):
+        array = to_numpy(groups)
+        if array.shape != (n_classes,) or array.dtype.kind not in "iu":
+            raise ArgumentError(
+                f"`groups` must be an integer array with the group of each of {n_classes} classes "
+                f"(as tree.coarsen(level) gives), or a dict from group to classes; "
+                f"got dtype {array.dtype} of shape {array.shape}."
+            )
+        return array.astype(np.int64)
+    group_of = np.full(n_classes, -1, dtype=np.int64)
+    for number, (group, members) in enumerate(groups.items()):
+        for index in class_indices(members, n_classes, "groups", classes):
+            if group_of[index] >= 0:
+                raise ArgumentError(f"`groups` has class {index} twice, again in {group!r}.")
+            group_of[index] = number
+    if (group_of < 0).any():
+        raise ArgumentError(
+            f"`groups` must hold every class; class {int(np.argmin(group_of))} is in none."
+        )
+    return group_of
+
+
+def read_subset(
+    subset: Iterable[Any], n_classes: int, classes: Sequence[str] | None = None
+) -> BoolArray:
+    """Which classes are in `subset`, as a boolean array of shape (k,)."""
+    if isinstance(subset, str):
+        raise ArgumentError(f"`subset` must be a list of classes; got the string {subset!r}.")
+    given: Any = subset
+    members = to_numpy(given).ravel().tolist() if hasattr(given, "dtype") else list(given)
+    if members and all(isinstance(member, bool) for member in members):
+        raise ArgumentError("`subset` must list classes; turn a mask into indices by np.nonzero.")
+    chosen = np.zeros(n_classes, dtype=bool)
+    chosen[class_indices(members, n_classes, "subset", classes)] = True
+    return chosen
+
+
+def check_n_classes(given: int, expected: int, name: str) -> None:
+    """A penalty or a tree is about as many classes as the confusion matrix."""
+    if given != expected:
+        raise ArgumentError(
+            f"`{name}` must be about the {expected} classes of the data; it is about {given}."
+        )

@@ -1,0 +1,227 @@
+"""Measures of a confusion matrix.
+
+Notation: `n[i, j]` examples of class i were called j, `N` is their sum, `E` the sum over i != j
+(the errors). All but one of the measures are ratios of two weighted sums of `n`; the weights of
+a cell are what the functions of `untrue.metrics.weights` return, and `summary` uses the same.
+
+"The paper" is Resheff, Mandelbaum and Weinshall, "Every Untrue Label is Untrue in its Own Way:
+Controlling Error Type with the Log Bilinear Loss".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.metrics import weights
+from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
+from untrue.metrics.inputs import FloatArray, Groups, check_n_classes, read_count
+from untrue.metrics.weights import Zone
+
+if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
+    from untrue.penalty import Penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """One kind of error: `count` times `true` was called `said`, which cost `cost` in all.
+
+    Unpacks as a row: `for true, said, count, cost in costliest_confusions(cm, penalty)`.
+    """
+
+    true: str
+    said: str
+    count: int
+    cost: float
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.true, self.said, self.count, self.cost))
+
+
+def total_error(cm: ConfusionLike) -> float:
+    """Share of the examples that are wrong, `E / N`.
+
+    >>> total_error([[8, 2], [0, 10]])
+    0.1
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.error_rate(cells))
+
+
+def zone_errors(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None = None) -> int:
+    """Number of errors inside the zone: sum of `n[i, j]` over its cells. (The paper.)
+
+    `zone` is a `Penalty` (all cells that cost something), a boolean mask of shape (k, k), or
+    (true, predicted) pairs by index, or by name with `classes` naming all classes in order.
+
+    >>> zone_errors([[8, 2], [1, 9]], [(1, 0)])
+    1
+    >>> zone_errors([[8, 2], [1, 9]], [("sick", "healthy")], classes=["healthy", "sick"])
+    1
+    """
+    cells = read_confusion(cm)
+    return int(cells.count[weights.in_zone(cells, zone, classes)].sum())
+
+
+def zone_share(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None = None) -> float:
+    """Share of the errors that lie in the zone; nan when there are no errors. (The paper.)"""
+    cells = read_confusion(cm)
+    return _value(cells, weights.zone_share(cells, zone, classes))
+
+
+def coarse_error(
+    cm: ConfusionLike, groups: Groups, *, classes: Sequence[str] | None = None
+) -> float:
+    """Share of the examples put into the wrong super-class. (The paper.)
+
+    `sum of n[i, j] over group(i) != group(j), divided by N`. `groups` is the group of each class,
+    shape (k,), as `tree.coarsen(level)` gives, or a dict from group to its classes.
+
+    >>> coarse_error([[7, 2, 1], [0, 10, 0], [0, 0, 10]], [0, 0, 1])
+    0.03333333333333333
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.coarse_error(cells, groups, classes))
+
+
+def in_group_share(
+    cm: ConfusionLike, groups: Groups, *, classes: Sequence[str] | None = None
+) -> float:
+    """Share of the errors that stay in the right super-class; nan without errors. (The paper.)"""
+    cells = read_confusion(cm)
+    return _value(cells, weights.in_group_share(cells, groups, classes))
+
+
+def expected_cost(cm: ConfusionLike, penalty: Penalty) -> float:
+    """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)"""
+    cells = read_confusion(cm)
+    return _value(cells, weights.expected_cost(cells, penalty))
+
+
+def adjusted_expected_cost(cm: ConfusionLike, penalty: Penalty) -> float:
+    """Expected cost, divided by that of the best constant answer; below 1 is useful.
+
+    `expected cost / min_j sum_i (n_i / N) A[i, j]`, where `n_i` counts the examples of class i.
+    (Normalised expected cost: Ferrer, "Analysis and Comparison of Classification Metrics", 2022.)
+    Where some constant answer is free, nothing can be better than it: inf, or nan if the expected
+    cost is 0 as well.
+    """
+    cells = read_confusion(cm)
+    constant = best_constant_cost(cells.per_class()[None], penalty)
+    return float(adjusted(expected_cost(cells, penalty), constant)[0])
+
+
+def adjusted(expected: npt.ArrayLike, constant: FloatArray) -> FloatArray:
+    """Expected costs divided by those of the best constant answer, which may be 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.divide(expected, constant))
+
+
+def best_constant_cost(class_counts: FloatArray, penalty: Penalty) -> FloatArray:
+    """Expected cost of the best constant answer for each row of class counts (R, k): shape (R,)."""
+    check_n_classes(penalty.n_classes, class_counts.shape[1], "penalty")
+    total = class_counts.sum(axis=1, keepdims=True)
+    frequencies = class_counts / np.maximum(total, 1)
+    costs = np.asarray(penalty.expected(frequencies), dtype=np.float64)
+    least = costs.min(axis=1)
+    # A free answer must come out as exactly 0, also where the costs are differences of large sums.
+    least[least <= 1e-12 * costs.max(axis=1)] = 0.0
+    return np.where(total[:, 0] > 0, least, np.nan)
+
+
+def mistake_severity(cm: ConfusionLike, tree: Hierarchy) -> float:
+    """Mean height of the lowest common ancestor over the errors; nan when there are none.
+
+    `sum of n[i, j] h(i, j) over i != j, divided by E`. (Bertinetto et al., CVPR 2020.) More errors
+    among near classes lower it: never report it without the total error.
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.mistake_severity(cells, tree))
+
+
+def class_accuracy(cm: ConfusionLike) -> FloatArray:
+    """Accuracy (recall) of each class, `n[i, i] / n_i`, shape (k,); nan without examples.
+
+    >>> class_accuracy([[8, 2], [0, 0]]).tolist()
+    [0.8, nan]
+    """
+    cells = read_confusion(cm)
+    return weights.ratio(cells.per_class(~cells.wrong), cells.per_class())
+
+
+def small_class_accuracy(
+    cm: ConfusionLike, subset: Iterable[Any], *, classes: Sequence[str] | None = None
+) -> float:
+    """Accuracy on the examples of some classes, `sum n[i, i] / sum n_i` over i in `subset`.
+
+    The paper's "small sample accuracy"; its mean over classes is the same number where the classes
+    have equally many test examples.
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.small_class_accuracy(cells, subset, classes))
+
+
+def super_class_accuracy(
+    cm: ConfusionLike,
+    groups: Groups,
+    *,
+    subset: Iterable[Any] | None = None,
+    classes: Sequence[str] | None = None,
+) -> float:
+    """Share of the examples (of the classes in `subset`) put into the right super-class.
+
+    `sum of n[i, j] over i in subset and group(i) = group(j), divided by the sum of n_i over
+    subset`. (The paper's "small sample super-class accuracy".) Without `subset` it is
+    `1 - coarse_error`.
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.super_class_accuracy(cells, groups, subset, classes))
+
+
+def typicality(
+    cm: ConfusionLike, groups: Groups, *, classes: Sequence[str] | None = None
+) -> FloatArray:
+    """Super-class typicality of each class, shape (k,); nan without errors. (The paper.)
+
+    Of the errors on class i, the share that goes to another class of its super-class.
+
+    >>> typicality([[7, 2, 1], [0, 10, 0], [0, 0, 10]], [0, 0, 1]).tolist()
+    [0.6666666666666666, nan, nan]
+    """
+    cells = read_confusion(cm)
+    top, bottom = weights.in_group_share(cells, groups, classes)
+    return weights.ratio(cells.per_class(top), cells.per_class(bottom))
+
+
+def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tuple[Confusion, ...]:
+    """The `n` kinds of error that cost most together, `n[i, j] A[i, j]`, dearest first.
+
+    Rows of (true, said, count, cost) with the names the penalty knows. What costs nothing is left
+    out; equal costs are ordered by count, then by class.
+    """
+    cells = read_confusion(cm)
+    wanted = read_count(n, "n", least=0)
+    cost = cells.count * weights.costs(cells, penalty)
+    # The cells are in class order already and lexsort is stable, so that order breaks ties.
+    dearest = np.lexsort((-cells.count, -cost))[:wanted]
+    names = penalty.classes
+    return tuple(
+        Confusion(
+            names[cells.true[cell]],
+            names[cells.said[cell]],
+            int(cells.count[cell]),
+            float(cost[cell]),
+        )
+        for cell in dearest.tolist()
+        if cost[cell] > 0
+    )
+
+
+def _value(cells: Cells, pair: weights.Weights) -> float:
+    top, bottom = pair
+    return float(weights.ratio(cells.count @ top, cells.count @ bottom))

@@ -1,0 +1,203 @@
+"""Intervals by the bootstrap: the same measure on data drawn again from the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+from untrue.metrics.confusion import Cells, read_confusion
+from untrue.metrics.inputs import (
+    BLOCK_VALUES,
+    ArrayOrTensor,
+    FloatArray,
+    IntArray,
+    check_same_length,
+    read_count,
+    to_numpy,
+)
+from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
+from untrue.metrics.weights import Weights, ratio
+
+if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with the interval in which `level` of its resamples lie."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def bootstrap(
+    measure: Callable[..., float],
+    *data: Any,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """A percentile bootstrap interval for `measure(*data)`. (Efron, 1979.)
+
+    `data` is one confusion matrix (or `Cells`), or arrays with one row per example (`probs, true`).
+    Examples are drawn with replacement, as many as there are. For a confusion matrix that is one
+    draw from a multinomial over its cells: the same distribution, without touching the examples;
+    `measure` is then handed `Cells`, which every measure of this module takes. Resamples for which
+    the measure is nan (no errors, say) are left out.
+
+    ECE is never negative, so noise can only raise it, and once more in each resample: its interval
+    tends to lie too high when there are few examples.
+
+    >>> from untrue.metrics import total_error
+    >>> bootstrap(total_error, [[90, 10], [10, 90]])
+    Interval(value=0.1, low=0.065, high=0.145, level=0.95)
+    """
+    n_resamples = read_count(resamples, "resamples")
+    check_level(level)
+    rng = np.random.default_rng(seed)
+    if not data:
+        raise ArgumentError("`bootstrap` needs data after the measure; got none.")
+    values = np.empty(n_resamples)
+    if len(data) == 1 and _is_confusion(data[0]):
+        cells = read_confusion(data[0])
+        draws = (
+            Cells(cells.n_classes, cells.true, cells.said, counts)
+            for block in draw_counts(cells.count, n_resamples, rng)
+            for counts in block
+        )
+        for i, drawn in enumerate(draws):
+            values[i] = measure(drawn)
+        return interval(float(measure(cells)), values, level)
+    arrays = [to_numpy(array) for array in data]
+    if any(array.ndim == 0 for array in arrays):
+        raise ArgumentError("`data` must be a confusion matrix or arrays with a row per example.")
+    check_same_length(**{f"data[{i}]": array for i, array in enumerate(arrays)})
+    n = len(arrays[0])
+    for i in range(n_resamples):
+        rows = rng.integers(n, size=n) if n else np.zeros(0, dtype=np.int64)
+        values[i] = measure(*(array[rows] for array in arrays))
+    return interval(float(measure(*arrays)), values, level)
+
+
+def draw_counts(
+    counts: IntArray, resamples: int, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Blocks of shape (some, cells) of counts drawn again: `resamples` rows in all."""
+    total = int(counts.sum())
+    step = max(1, BLOCK_VALUES // max(1, counts.size))
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        if total == 0:
+            yield np.zeros((rows, counts.size), dtype=np.int64)
+        else:
+            yield rng.multinomial(total, counts / total, size=rows)
+
+
+def resampled_ratios(
+    cells: Cells, pairs: Mapping[str, Weights], resamples: int, rng: np.random.Generator
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Each ratio of `pairs` for each resample, and the counts of the true classes (resamples, k).
+
+    Cells that no ratio tells apart are drawn as one: sums of multinomial counts are multinomial.
+    A thousand classes have a million cells, but with a tree a few thousand that differ.
+    """
+    columns = [column for pair in pairs.values() for column in pair]
+    kind = cells.true
+    for column in columns:
+        values, code = np.unique(column, return_inverse=True)
+        _, kind = np.unique(kind * values.size + code, return_inverse=True)
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    counts = np.bincount(kind, cells.count, first.size).astype(np.int64)
+    table = np.stack([column[first] for column in columns], axis=1)
+    # Kinds are in the order of the true class, the leading part of their code.
+    present, starts = np.unique(cells.true[first], return_index=True)
+    sums = np.empty((resamples, len(columns)))
+    class_counts = np.zeros((resamples, cells.n_classes))
+    done = 0
+    for block in draw_counts(counts, resamples, rng):
+        rows = slice(done, done + len(block))
+        sums[rows] = block.astype(np.float64) @ table
+        if present.size:
+            class_counts[rows, present] = np.add.reduceat(block, starts, axis=1)
+        done = rows.stop
+    values_of = {name: ratio(sums[:, 2 * i], sums[:, 2 * i + 1]) for i, name in enumerate(pairs)}
+    return values_of, class_counts
+
+
+def resampled_ece(
+    probs: ArrayOrTensor,
+    true: ArrayOrTensor,
+    bins: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[float, FloatArray]:
+    """ECE, and its value for each resample.
+
+    Examples of one bin, right or wrong, whose confidences agree to 1/64 of the bin are drawn as
+    one with their mean: the spread that is lost is 1e-3 of a bin's width over the root of N.
+    """
+    confidence, correct = top_label(probs, true)
+    n_bins, n = read_count(bins, "bins"), confidence.size
+    value = ece_of_top(confidence, correct, n_bins)
+    if not n:
+        return value, np.full(resamples, np.nan)
+    fine = np.minimum(confidence * (64 * n_bins), 64 * n_bins - 1).astype(np.int64)
+    kind = (bin_of(confidence, n_bins) * 64 * n_bins + fine) * 2 + correct
+    kinds, kind, counts = np.unique(kind, return_inverse=True, return_counts=True)
+    gap = np.bincount(kind, confidence - correct) / counts
+    _, starts = np.unique(kinds // (2 * 64 * n_bins), return_index=True)
+    blocks = [
+        np.abs(np.add.reduceat(block * gap, starts, axis=1)).sum(axis=1) / n
+        for block in draw_counts(counts, resamples, rng)
+    ]
+    return value, np.concatenate([np.empty(0), *blocks])
+
+
+def resampled_height(
+    probs: ArrayOrTensor,
+    true: ArrayOrTensor,
+    tree: Hierarchy,
+    k: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[float, FloatArray]:
+    """Height@k, and its value for each resample; examples of equal height are drawn as one."""
+    heights, counts = np.unique(top_heights(probs, true, tree, k), return_counts=True)
+    if not counts.size:
+        return math.nan, np.full(resamples, np.nan)
+    scale = 1 / (k * counts.sum())
+    blocks = [block @ heights * scale for block in draw_counts(counts, resamples, rng)]
+    return float(counts @ heights * scale), np.concatenate([np.empty(0), *blocks])
+
+
+def interval(value: float, resampled: FloatArray, level: float) -> Interval:
+    """The central `level` of the resampled values, those that are nan left out."""
+    known = resampled[~np.isnan(resampled)]
+    if not known.size:
+        return Interval(value, math.nan, math.nan, level)
+    # By order statistics: interpolating between inf and inf, as an adjusted cost may be, is nan.
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    return Interval(value, float(low), float(high), level)
+
+
+def check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ArgumentError(f"`level` must lie strictly between 0 and 1; got {level!r}.")
+
+
+def _is_confusion(value: Any) -> bool:
+    if isinstance(value, Cells):
+        return True
+    shape = to_numpy(value).shape
+    return len(shape) == 2 and shape[0] == shape[1]

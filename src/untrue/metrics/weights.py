@@ -1,0 +1,103 @@
+"""The ratios behind the measures: for each cell what it adds above and below the line.
+
+A measure is `(counts @ top) / (counts @ bottom)`. Since only `counts` changes between resamples
+of the same data, a thousand resamples cost one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+from untrue.metrics.confusion import Cells
+from untrue.metrics.inputs import FloatArray, Groups, check_n_classes, read_groups, read_subset
+from untrue.metrics.zones import Zone, in_zone, is_penalty
+
+if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
+    from untrue.penalty import Penalty
+
+__all__ = ["Weights", "Zone", "in_zone"]
+
+Weights: TypeAlias = tuple[FloatArray, FloatArray]
+
+
+def ratio(top: npt.ArrayLike, bottom: npt.ArrayLike) -> FloatArray:
+    """`top / bottom`, nan where `bottom` is 0."""
+    above, below = np.broadcast_arrays(_floats(top), _floats(bottom))
+    out: FloatArray = np.full(above.shape, np.nan)
+    np.divide(above, below, out=out, where=below != 0)
+    return out
+
+
+def error_rate(cells: Cells) -> Weights:
+    return _floats(cells.wrong), np.ones(cells.count.size)
+
+
+def zone_share(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> Weights:
+    return _floats(in_zone(cells, zone, classes)), _floats(cells.wrong)
+
+
+def coarse_error(cells: Cells, groups: Groups, classes: Sequence[str] | None = None) -> Weights:
+    group = read_groups(groups, cells.n_classes, classes)
+    return _floats(group[cells.true] != group[cells.said]), np.ones(cells.count.size)
+
+
+def in_group_share(cells: Cells, groups: Groups, classes: Sequence[str] | None = None) -> Weights:
+    group = read_groups(groups, cells.n_classes, classes)
+    stays = cells.wrong & (group[cells.true] == group[cells.said])
+    return _floats(stays), _floats(cells.wrong)
+
+
+def check_penalty(penalty: Any) -> None:
+    """It is a `Penalty`, not the bare matrix that people hold."""
+    if not is_penalty(penalty):
+        raise ArgumentError(
+            f"`penalty` must be an untrue.Penalty; got {type(penalty).__name__}. "
+            "A matrix becomes one by Penalty.from_matrix(matrix)."
+        )
+
+
+def costs(cells: Cells, penalty: Penalty) -> FloatArray:
+    """What one example of each cell costs."""
+    check_penalty(penalty)
+    check_n_classes(penalty.n_classes, cells.n_classes, "penalty")
+    return np.asarray(penalty.cost(cells.true, cells.said), dtype=np.float64)
+
+
+def expected_cost(cells: Cells, penalty: Penalty) -> Weights:
+    return costs(cells, penalty), np.ones(cells.count.size)
+
+
+def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
+    check_n_classes(len(tree.classes), cells.n_classes, "tree")
+    return _floats(tree.height(cells.true, cells.said)), _floats(cells.wrong)
+
+
+def small_class_accuracy(
+    cells: Cells, subset: Iterable[Any], classes: Sequence[str] | None = None
+) -> Weights:
+    chosen = read_subset(subset, cells.n_classes, classes)[cells.true]
+    return _floats(chosen & ~cells.wrong), _floats(chosen)
+
+
+def super_class_accuracy(
+    cells: Cells,
+    groups: Groups,
+    subset: Iterable[Any] | None = None,
+    classes: Sequence[str] | None = None,
+) -> Weights:
+    group = read_groups(groups, cells.n_classes, classes)
+    right = group[cells.true] == group[cells.said]
+    if subset is None:
+        return _floats(right), np.ones(cells.count.size)
+    chosen = read_subset(subset, cells.n_classes, classes)[cells.true]
+    return _floats(chosen & right), _floats(chosen)
+
+
+def _floats(values: npt.ArrayLike) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,88 @@
+"""A zone: the confusions one wants to avoid, in whichever shape the caller holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+from untrue.metrics.confusion import Cells
+from untrue.metrics.inputs import BoolArray, check_n_classes, class_indices, is_tensor, to_numpy
+
+if TYPE_CHECKING:
+    from untrue.penalty import Penalty
+
+Zone: TypeAlias = "Penalty | npt.ArrayLike | Iterable[tuple[Any, Any]]"
+
+
+def is_penalty(value: Any) -> bool:
+    """Whether `value` is a `Penalty`, by what it can do."""
+    return hasattr(value, "cost") and hasattr(value, "n_classes")
+
+
+def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> BoolArray:
+    """Which cells lie in the zone.
+
+    `zone` is a penalty (where a mistake costs more than 0), a boolean mask of shape (k, k), or
+    (true, predicted) pairs of indices, or of names where `classes` lists them.
+    """
+    k = cells.n_classes
+    if is_penalty(zone):
+        penalty: Any = zone
+        check_n_classes(penalty.n_classes, k, "zone")
+        return np.asarray(penalty.cost(cells.true, cells.said) > 0) & cells.wrong
+    given: Any = zone
+    array = to_numpy(given) if is_tensor(given) or hasattr(given, "dtype") else None
+    if array is None:
+        given = list(given)
+        if given and _is_mask(given):
+            array = np.asarray(given)
+    if array is not None and array.dtype.kind == "b":
+        return _in_mask(cells, array)
+    if array is not None and array.size and (array.ndim != 2 or array.shape[1] != 2):
+        raise ArgumentError(
+            f"`zone` must be a Penalty, a boolean mask of shape ({k}, {k}) or (true, predicted) "
+            f"pairs; got dtype {array.dtype} of shape {array.shape}. "
+            "A mask of numbers becomes boolean by `mask != 0`."
+        )
+    pairs = given if array is None else array.tolist() if array.size else []
+    return _in_pairs(cells, pairs, classes)
+
+
+def _is_mask(rows: list[Any]) -> bool:
+    return all(
+        not isinstance(row, str)
+        and isinstance(row, Sequence)
+        and bool(row)
+        and all(isinstance(value, bool) for value in row)
+        for row in rows
+    )
+
+
+def _in_mask(cells: Cells, mask: npt.NDArray[Any]) -> BoolArray:
+    k = cells.n_classes
+    if mask.shape != (k, k):
+        raise ArgumentError(f"`zone`, as a mask, must have shape ({k}, {k}); got {mask.shape}.")
+    on_diagonal = np.flatnonzero(np.diagonal(mask))
+    if on_diagonal.size:
+        raise ArgumentError(
+            f"`zone` holds mistakes only, but its mask is true at [{on_diagonal[0]}, "
+            f"{on_diagonal[0]}]; clear the diagonal."
+        )
+    return np.asarray(mask[cells.true, cells.said])
+
+
+def _in_pairs(cells: Cells, pairs: list[Any], classes: Sequence[str] | None) -> BoolArray:
+    k = cells.n_classes
+    codes = []
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ArgumentError(f"`zone` must hold (true, predicted) pairs; got {pair!r}.")
+        true, said = class_indices(pair, k, "zone", classes)
+        if true == said:
+            raise ArgumentError(f"`zone` holds mistakes only; {tuple(pair)!r} is none.")
+        codes.append(true * k + said)
+    return np.isin(cells.true * k + cells.said, np.asarray(codes, dtype=np.int64))
