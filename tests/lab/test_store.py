@@ -58,7 +58,7 @@ FAILED = RunResult(
 
 
 def same(a: RunResult, b: RunResult) -> bool:
-    plain = dict(confusion=None, decisions=())
+    plain = {"confusion": None, "decisions": ()}
     return (
         dataclasses.astuple(dataclasses.replace(a, **plain))
         == dataclasses.astuple(dataclasses.replace(b, **plain))
@@ -202,24 +202,31 @@ def small_disk(tmp_path: Path) -> Path:
 
 
 def test_a_full_disk_is_said_and_finished_runs_stay(small_disk: Path) -> None:
+    probs = np.zeros((1000, 2), dtype=np.float32)
+    runs = (
+        dataclasses.replace(RESULT, config=dataclasses.replace(CONFIG, seed=s)) for s in range(99)
+    )
+    kept = 0
+
+    def fill(store: Store) -> None:
+        nonlocal kept
+        for run in runs:
+            store.add(run, probs=probs)
+            kept += 1
+
     with Store.write(small_disk) as store, pytest.raises(StoreError, match="full") as caught:
-        for seed in range(1000):
-            config = dataclasses.replace(CONFIG, seed=seed)
-            store.add(
-                dataclasses.replace(RESULT, config=config),
-                probs=np.zeros((1000, 2), dtype=np.float32),
-            )
+        fill(store)
     assert "Finished runs in it are safe" in str(caught.value)
     with Store.read(small_disk) as store:
-        assert len(list(store.results())) == seed
-    assert seed > 3
+        assert len(list(store.results())) == kept
+    assert kept > 3
 
 
 def test_a_read_only_directory_is_said_and_can_be_read(small_disk: Path) -> None:
     with Store.write(small_disk) as store:
         store.add(RESULT)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    with pytest.raises(StoreError, match="readonly|read-only|unable to open"):
+    with pytest.raises(StoreError, match=r"readonly|read-only|unable to open"):
         Store.write(small_disk)
     with Store.read(small_disk) as store:
         (found,) = store.results()
