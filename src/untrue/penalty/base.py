@@ -93,7 +93,7 @@ class Penalty(ABC):
         pairs_or_mask: Iterable[tuple[str | int, str | int]] | npt.NDArray[np.bool_],
         classes: Sequence[str] | int | None = None,
     ) -> Penalty:
-        """Cost 1 for the given (true, predicted) pairs, or where the (k, k) mask is true; else 0."""
+        """Cost 1 for these (true, predicted) pairs, or where the (k, k) mask is true; else 0."""
         from untrue.penalty import builders
 
         return builders.from_zone(pairs_or_mask, classes)
@@ -152,7 +152,7 @@ class Penalty(ABC):
         array = np.asarray(probs)
         if array.ndim not in (1, 2) or array.shape[-1] != self.n_classes:
             raise PenaltyError(
-                f"`probs` must have shape (N, {self.n_classes}) for this penalty; got {array.shape}."
+                f"`probs` must have shape (N, {self.n_classes}) here; got {array.shape}."
             )
         mixed = self._mix(np.atleast_2d(array).astype(np.float64)).reshape(array.shape)
         return mixed.astype(array.dtype) if array.dtype.kind == "f" else mixed
@@ -266,7 +266,7 @@ class Penalty(ABC):
 
 def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
     """A read-only copy."""
-    copy = np.array(array, dtype=dtype, order="C")
+    copy: npt.NDArray[Any] = np.array(array, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
 

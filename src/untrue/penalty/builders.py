@@ -147,7 +147,7 @@ def _position(name: str | int, names: tuple[str, ...], positions: Mapping[str, i
         if not 0 <= name < len(names):
             raise PenaltyError(f"Class index {name} is outside 0..{len(names) - 1}.")
         return int(name)
-    if name not in positions:
+    if not isinstance(name, str) or name not in positions:
         raise PenaltyError(f"Unknown class {name!r}{nearest(str(name), names) or '.'}")
     return positions[name]
 

@@ -69,7 +69,7 @@ class DensePenalty(Penalty):
         return type(self)(self.classes, self.costs * rows[:, None])
 
     def _free_columns(self) -> npt.NDArray[np.bool_]:
-        return ~self.costs.any(axis=0)
+        return np.asarray(~self.costs.any(axis=0))
 
     def _content(self) -> Iterable[bytes]:
         yield names_bytes(self.classes)

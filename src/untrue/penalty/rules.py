@@ -37,7 +37,8 @@ class RulesPenalty(Penalty):
         true, predicted, costs = true[order], predicted[order], costs[order]
         for i in np.flatnonzero(~np.isfinite(default) | (default < 0))[:1]:
             raise PenaltyError(
-                f"Default cost for {names[i]!r} is {default[i]}: costs must be finite and not negative."
+                f"Default cost for {names[i]!r} is {default[i]}: "
+                "costs must be finite and not negative."
             )
         for e in np.flatnonzero(~np.isfinite(costs) | (costs < 0))[:1]:
             raise PenaltyError(
@@ -108,7 +109,7 @@ class RulesPenalty(Penalty):
             columns, first = np.unique(self.predicted[order], return_index=True)
             extra = probs[:, self.true[order]] * self.excess[order]
             mixed[:, columns] += np.add.reduceat(extra, first, axis=1)
-        return np.maximum(mixed, 0.0)
+        return np.asarray(np.maximum(mixed, 0.0))
 
     def _row_sums(self) -> Floats:
         excess = np.bincount(self.true, weights=self.excess, minlength=self.n_classes)

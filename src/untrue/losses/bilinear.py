@@ -1,0 +1,125 @@
+"""`BilinearLoss` and `LogBilinearLoss`: drop-in replacements for `nn.CrossEntropyLoss`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from torch import Tensor, nn
+
+from untrue import functional
+from untrue.errors import ArgumentError, UntrueWarning
+from untrue.penalty import Penalty
+from untrue.penalty.tensors import make_costs
+
+# From here on the cross-entropy is too weak to hold training away from a class that costs nothing.
+COLLAPSE_ALPHA = 0.9
+
+
+class _MixedLoss(nn.Module):
+    """What both losses share: the penalty on its device, alpha, and the options."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        penalty: Penalty | Any,
+        alpha: float = 0.5,
+        *,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if not isinstance(penalty, Penalty):
+            matrix = penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty
+            penalty = Penalty.from_matrix(matrix)
+        if weight is not None and weight.shape != (penalty.n_classes,):
+            raise ArgumentError(
+                f"`weight` must have shape ({penalty.n_classes},); got {tuple(weight.shape)}."
+            )
+        if reduction not in ("none", "mean", "sum"):
+            raise ArgumentError(f"`reduction` must be 'none', 'mean' or 'sum'; got {reduction!r}.")
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise ArgumentError(f"`label_smoothing` must lie in [0, 1]; got {label_smoothing}.")
+        self.penalty = penalty
+        self.costs = make_costs(penalty)
+        self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.reduction = reduction
+        self.label_smoothing = label_smoothing
+        self._warned = False
+        self.alpha = alpha
+
+    @property
+    def alpha(self) -> float:
+        """Share of the cost term; may be set at any time."""
+        return self._alpha
+
+    @alpha.setter
+    def alpha(self, value: float) -> None:
+        value = float(value)
+        if not 0.0 <= value <= 1.0:
+            raise ArgumentError(f"`alpha` must lie in [0, 1]; got {value}.")
+        self._alpha = value
+        if value >= COLLAPSE_ALPHA and not self._warned:
+            self._warn_of_collapse()
+
+    def _warn_of_collapse(self) -> None:
+        free = self.penalty.free_classes()
+        if free:
+            self._warned = True
+            names = ", ".join(free[:5]) + (f" and {len(free) - 5} more" if len(free) > 5 else "")
+            warnings.warn(
+                f"Saying {names} never costs anything under this penalty, and with "
+                f"alpha = {self._alpha:g} training may collapse onto it. Use a smaller alpha, "
+                "start small (untrue.AlphaSchedule), or give every mistake some cost.",
+                UntrueWarning,
+                stacklevel=4,
+            )
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "alpha": self._alpha,
+            "weight": self.weight,
+            "ignore_index": self.ignore_index,
+            "reduction": self.reduction,
+            "label_smoothing": self.label_smoothing,
+        }
+
+    def extra_repr(self) -> str:
+        return f"{self.penalty!r}, alpha={self._alpha:g}, reduction={self.reduction!r}"
+
+
+class BilinearLoss(_MixedLoss):
+    """`(1 - alpha) CE + alpha y'Ap`: controls where wrong weight goes.
+
+    paper       Resheff, Mandelbaum, Weinshall, eq. 3 (`CE + lambda y'Ap` elsewhere, with
+                lambda = alpha / (1 - alpha); Galdran et al., MICCAI 2020)
+    penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
+    alpha       share of the cost term, 0 (cross-entropy, to the last bit) to 1; may be set later
+    the rest    as in `nn.CrossEntropyLoss`
+    when        the first choice: keeps the accuracy at moderate alpha, also with many classes
+
+    >>> import torch
+    >>> loss = BilinearLoss(Penalty.from_zone([(0, 1)], classes=3), alpha=0.5)
+    >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+    tensor(0.3262)
+    """
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        return functional.bilinear_loss(logits, target, self.costs, **self._options())
+
+
+class LogBilinearLoss(_MixedLoss):
+    """`(1 - alpha) CE - alpha y'A log(1 - p)`: controls which errors the model is confident about.
+
+    paper       Resheff, Mandelbaum, Weinshall, eq. 4
+    parameters  as in `BilinearLoss`
+    when        a confident costly mistake is what hurts; few classes. It charges a class little
+                until its probability is large, then steeply, and costs more accuracy.
+    """
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        return functional.log_bilinear_loss(logits, target, self.costs, **self._options())

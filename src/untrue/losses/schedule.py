@@ -1,0 +1,70 @@
+"""Warm-up of alpha: starting at full alpha is the known way into collapse."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Protocol
+
+from untrue.errors import ArgumentError
+
+Shape = Literal["linear", "cosine"]
+
+
+class HasAlpha(Protocol):
+    alpha: float
+
+
+class AlphaSchedule:
+    """Raise `loss.alpha` from `start` to `final` over `steps` calls of `step()`, then hold it.
+
+    >>> from untrue import BilinearLoss, Penalty
+    >>> loss = BilinearLoss(Penalty.from_ordinal(3))
+    >>> schedule = AlphaSchedule(loss, final=0.8, steps=4)
+    >>> loss.alpha
+    0.0
+    >>> for _ in range(2):
+    ...     schedule.step()
+    >>> loss.alpha
+    0.4
+    """
+
+    def __init__(
+        self,
+        loss: HasAlpha,
+        *,
+        final: float,
+        steps: int,
+        start: float = 0.0,
+        shape: Shape = "linear",
+    ) -> None:
+        if steps < 1:
+            raise ArgumentError(f"`steps` must be at least 1; got {steps}.")
+        for name, value in (("start", start), ("final", final)):
+            if not 0.0 <= value <= 1.0:
+                raise ArgumentError(f"`{name}` must lie in [0, 1]; got {value}.")
+        if shape not in ("linear", "cosine"):
+            raise ArgumentError(f"`shape` must be 'linear' or 'cosine'; got {shape!r}.")
+        self.loss, self.start, self.final, self.steps, self.shape = loss, start, final, steps, shape
+        self.done = 0
+        loss.alpha = self.alpha_at(0)
+
+    def alpha_at(self, step: int) -> float:
+        """Alpha after `step` steps."""
+        share = min(max(step / self.steps, 0.0), 1.0)
+        if share == 1.0:
+            return self.final
+        if self.shape == "cosine":
+            share = (1.0 - math.cos(math.pi * share)) / 2.0
+        return self.start + (self.final - self.start) * share
+
+    def step(self) -> None:
+        """Call after each batch or epoch, whichever `steps` counts."""
+        self.done += 1
+        self.loss.alpha = self.alpha_at(self.done)
+
+    def state_dict(self) -> dict[str, int]:
+        return {"done": self.done}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.done = int(state["done"])
+        self.loss.alpha = self.alpha_at(self.done)

@@ -1,0 +1,188 @@
+"""The three forms of a penalty as torch buffers that follow a module to its device.
+
+Each answers two questions without ever holding k x k numbers unless the penalty itself is dense:
+
+    rows(target)  (N,) class indices -> (N, k), row i of A for each target i, freshly allocated
+    mix(probs)    (N, k) -> (N, k), probs @ A: expected costs, or the rows for soft targets
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from untrue.errors import PenaltyError
+from untrue.penalty.base import Penalty
+from untrue.penalty.dense import DensePenalty
+from untrue.penalty.rules import RulesPenalty
+from untrue.penalty.tree import TreePenalty
+
+# Beyond this many classes a dense matrix is held in float32 even if that rounds its costs.
+EXACT_CLASSES = 2048
+
+
+class Costs(nn.Module):
+    """A penalty on a device."""
+
+    n_classes: int
+
+    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        raise NotImplementedError
+
+    def mix(self, probs: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _hold(self, name: str, array: npt.ArrayLike) -> None:
+        self.register_buffer(name, torch.tensor(np.asarray(array)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        # Costs follow the device but keep their dtype: a model cast to half still pays exact costs.
+        def move(tensor: Tensor) -> Tensor:
+            probe = fn(tensor.new_empty(0))
+            return fn(tensor) if probe.dtype == tensor.dtype else tensor.to(probe.device)
+
+        return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
+
+
+class DenseCosts(Costs):
+    matrix: Tensor
+
+    def __init__(self, penalty: DensePenalty) -> None:
+        super().__init__()
+        self.n_classes = penalty.n_classes
+        single = penalty.costs.astype(np.float32)
+        exact = bool((single == penalty.costs).all())
+        self._hold("matrix", single if exact or self.n_classes > EXACT_CLASSES else penalty.costs)
+
+    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        return torch.index_select(self.matrix, 0, target).to(dtype)
+
+    def mix(self, probs: Tensor) -> Tensor:
+        with torch.autocast(probs.device.type, enabled=False):
+            return probs @ self.matrix.to(probs.dtype)
+
+
+class RulesCosts(Costs):
+    default: Tensor
+    starts: Tensor
+    true: Tensor
+    predicted: Tensor
+    costs: Tensor
+    excess: Tensor
+
+    def __init__(self, penalty: RulesPenalty) -> None:
+        super().__init__()
+        self.n_classes = penalty.n_classes
+        self.most = int(np.diff(penalty.starts).max())  # rules in the longest row
+        for name in ("default", "starts", "true", "predicted", "costs", "excess"):
+            self._hold(name, getattr(penalty, name))
+
+    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        own = target[:, None]
+        rows = self.default.to(dtype)[own].repeat(1, self.n_classes)
+        if self.most:
+            rule, there = _lists(self.starts, target, self.most)
+            # What is not there is written on the diagonal, which is cleared last.
+            column = torch.where(there, self.predicted[rule], own)
+            rows.scatter_(1, column, self.costs.to(dtype)[rule])
+        return rows.scatter_(1, own, 0.0)
+
+    def mix(self, probs: Tensor) -> Tensor:
+        # In double precision: the sum without one's own share is a difference of near equals.
+        weighted = probs.double() * self.default
+        mixed = weighted.sum(-1, keepdim=True) - weighted
+        if self.most:
+            extra = probs.double()[..., self.true] * self.excess
+            mixed = mixed.index_add(-1, self.predicted, extra)
+        return mixed.clamp(min=0.0).to(probs.dtype)
+
+
+class TreeCosts(Costs):
+    slots: Tensor
+    places: Tensor
+    first: Tensor
+    last: Tensor
+    steps: Tensor
+    slot_steps: Tensor
+    path: Tensor
+    starts: Tensor
+    row_scale: Tensor
+
+    def __init__(self, penalty: TreePenalty) -> None:
+        super().__init__()
+        layout = penalty.layout
+        self.n_classes = penalty.n_classes
+        self.top = layout.top
+        self.deepest = int(np.diff(layout.starts).max())  # inner nodes on the longest path
+        self.in_order = bool((layout.slots == np.arange(self.n_classes)).all())
+        self.scaled = bool((penalty.row_scale != 1).any())
+        names = ("slots", "places", "first", "last", "steps", "slot_steps", "path", "starts")
+        for name in names:
+            self._hold(name, getattr(layout, name))
+        self._hold("row_scale", penalty.row_scale)
+
+    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        # A row is piecewise constant in slot order: write its jumps, then sum them up.
+        k, place = self.n_classes, self.places[target][:, None]
+        jumps = self.row_scale.to(dtype)[target][:, None].repeat(1, k).mul_(0.0)
+        jumps[:, 0] += self.top
+        first, last, step = place, place + 1, self.slot_steps[place]
+        if self.deepest:
+            index, there = _lists(self.starts, target, self.deepest)
+            node = self.path[index]
+            first = torch.cat([first, self.first[node]], 1)
+            last = torch.cat([last, self.last[node]], 1)
+            step = torch.cat([step, self.steps[node] * there], 1)
+        step = step.to(dtype)
+        jumps.scatter_add_(1, first, -step)
+        jumps.scatter_add_(1, last.clamp(max=k - 1), step * (last < k))
+        rows = jumps.cumsum_(1)
+        if self.scaled:
+            rows.mul_(self.row_scale.to(dtype)[target][:, None])
+        if not self.in_order:
+            rows = torch.index_select(rows, 1, self.places)
+        return rows.scatter_(1, target[:, None], 0.0)
+
+    def mix(self, probs: Tensor) -> Tensor:
+        # In double precision: masses are differences of cumulative sums.
+        mass = (probs.double() * self.row_scale)[..., self.slots]
+        sums = nn.functional.pad(mass.cumsum(-1), (1, 0))
+        flow = self.steps * (sums[..., self.last] - sums[..., self.first])
+        change = torch.zeros_like(sums)
+        change = change.index_add(-1, self.first, flow).index_add(-1, self.last, -flow)
+        by_slot = self.top * sums[..., -1:] - change[..., :-1].cumsum(-1) - self.slot_steps * mass
+        return by_slot[..., self.places].clamp(min=0.0).to(probs.dtype)
+
+
+def _lists(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """(N, most) positions in a flat list of lists, and whether the list of a target is that long.
+
+    The shape depends on the penalty alone, never on the targets, so nothing has to be looked at.
+    """
+    begin, end = starts[target][:, None], starts[target + 1][:, None]
+    index = begin + torch.arange(most, device=target.device)
+    there = index < end
+    return torch.where(there, index, 0), there
+
+
+def make_costs(penalty: Penalty) -> Costs:
+    """The torch side of a penalty."""
+    if isinstance(penalty, DensePenalty):
+        return DenseCosts(penalty)
+    if isinstance(penalty, RulesPenalty):
+        return RulesCosts(penalty)
+    if isinstance(penalty, TreePenalty):
+        return TreeCosts(penalty)
+    raise PenaltyError(f"Expected a Penalty; got {type(penalty).__name__}.")
+
+
+@lru_cache(maxsize=4)
+def costs_of(penalty: Penalty, device: torch.device) -> Costs:
+    """`make_costs` on a device, remembered for the last few penalties."""
+    return make_costs(penalty).to(device)
