@@ -13,7 +13,9 @@ from untrue.lab.data import builtin, load
 
 
 def rows(images: np.ndarray, labels: np.ndarray) -> list[tuple[int, bytes]]:
-    return sorted((int(label), image.tobytes()) for label, image in zip(labels, images, strict=True))
+    return sorted(
+        (int(label), image.tobytes()) for label, image in zip(labels, images, strict=True)
+    )
 
 
 def test_digits_are_scikit_learns_spread_over_the_bytes() -> None:

@@ -131,7 +131,9 @@ def test_mnist_is_not_taken_for_fashion_mnist(
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(ArgumentError, match=r"Unknown data set 'cifar-10'; did you mean 'cifar10'"):
         load("cifar-10")
-    with pytest.raises(ArgumentError, match=r"'imagenet'\. There are digits, mnist-5k, .* cifar100"):
+    with pytest.raises(
+        ArgumentError, match=r"'imagenet'\. There are digits, mnist-5k, .* cifar100"
+    ):
         load("imagenet")
     assert len(NAMES) == 6
 

