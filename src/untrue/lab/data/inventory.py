@@ -69,6 +69,8 @@ def check(
     data_dir: str | Path | None = None, *, wanted: Sequence[str] | None = None
 ) -> Iterator[Verdict]:
     """Read every data set that is there (or those `wanted`) whole, and say what was found."""
+    for name in wanted or ():
+        source(name)
     for name in wanted or NAMES:
         try:
             yield verdict(name, data_dir)

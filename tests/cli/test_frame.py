@@ -1,0 +1,131 @@
+"""The `untrue` command: every command has help with an example, errors are one line, codes hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import untrue
+from untrue import cli
+
+MODULES = Path(cli.__file__).parent
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "untrue", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def all_commands() -> list[tuple[str, ...]]:
+    """Every command and subcommand there is, as the words that call it."""
+    found: list[tuple[str, ...]] = [()]
+    for name in cli.available():
+        found.append((name,))
+        whole = typer.main.get_command(cli.build(name))
+        inner = getattr(getattr(whole, "commands", {})[name], "commands", {})
+        found += [(name, each) for each in inner]
+    return found
+
+
+@pytest.mark.parametrize("words", all_commands(), ids=lambda words: " ".join(words) or "untrue")
+def test_every_command_has_help_with_an_example(words: tuple[str, ...]) -> None:
+    done = run(*words, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: untrue" in done.stdout
+    assert "Example" in done.stdout
+    assert "untrue " + " ".join(words) in " ".join(done.stdout.split())
+
+
+def test_the_table_and_the_modules_agree() -> None:
+    there = {path.stem for path in MODULES.glob("*.py") if path.stem in cli.COMMANDS}
+    assert set(cli.available()) == there
+    fixed = "run, report, status, data, fit, predict, audit, tune, compare, penalty"
+    assert ", ".join(cli.COMMANDS) == fixed
+    listed = run("--help").stdout
+    for name, (target, line) in cli.available().items():
+        assert target == f"untrue.cli.{name}:app"
+        assert line in listed
+    assert "data" in there
+
+
+def test_help_imports_no_command_and_nothing_heavy() -> None:
+    script = (
+        "import sys; from untrue.cli import run; code = run(['--help'])\n"
+        "heavy = {'torch', 'numpy', 'pandas', 'sklearn', 'untrue.lab', 'untrue.report'}\n"
+        "heavy |= {f'untrue.cli.{name}' for name in __import__('untrue.cli').cli.COMMANDS}\n"
+        "sys.exit(f'imported {found}' if (found := heavy & set(sys.modules)) else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_words_it_shows_its_help() -> None:
+    done = run()
+    assert done.returncode == 0
+    assert done.stdout == run("--help").stdout
+
+
+def test_the_version_is_told() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"untrue {untrue.__version__}\n")
+
+
+def test_the_installed_program_is_the_same() -> None:
+    program = Path(sys.executable).parent / "untrue"
+    done = subprocess.run([program, "--version"], capture_output=True, text=True)
+    assert done.stdout == run("--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["nonsense"], "error: No such command 'nonsense'. (see `untrue --help`)"),
+        (["--nonsense"], "error: No such option: --nonsense (see `untrue --help`)"),
+        (["data", "nix"], "error: No such command 'nix'. (see `untrue data --help`)"),
+        (["data", "get"], "error: Missing argument 'name'. (see `untrue data get --help`)"),
+        (["data", "list", "-x"], "error: No such option: -x (see `untrue data list --help`)"),
+    ],
+)
+def test_misuse_is_one_line_and_code_2(words: list[str], line: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
+
+
+def test_our_errors_and_the_systems_are_one_line_and_code_2() -> None:
+    done = run("data", "get", "minst")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: Unknown data set 'minst'; did you mean 'mnist'?")
+    assert done.stderr.count("\n") == 1
+    done = run("data", "get", "mnist", "--data-dir", "/dev/null/x")
+    assert done.returncode == 2
+    assert done.stderr == "error: Not a directory (/dev/null/x/mnist)\n"
+
+
+def test_a_group_without_a_subcommand_shows_its_help() -> None:
+    done = run("data")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "Usage: untrue data" in done.stdout
+
+
+def test_our_warnings_are_sentences() -> None:
+    script = (
+        "import warnings; from untrue import cli; from untrue.errors import UntrueWarning\n"
+        "cli.run = lambda words: [warnings.warn('free\\n class', UntrueWarning),"
+        " warnings.warn('old')] and 0\n"
+        "cli.main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0
+    first, *others = done.stderr.splitlines()
+    assert first == "warning: free class"
+    assert "UserWarning: old" in others[0]
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m untrue data list | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
