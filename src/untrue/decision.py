@@ -24,6 +24,8 @@ from untrue.metrics.inputs import (
     check_same_length,
     check_scores_shape,
     is_tensor,
+    precision,
+    prob_blocks,
     read_labels,
     read_scores,
     row_blocks,
@@ -65,10 +67,8 @@ def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> A
         return _decide_tensor(probs, penalty, limit)
     scores = read_scores(probs, "probs", penalty.n_classes)
     labels = np.empty(len(scores), dtype=np.int64)
-    eps = float(np.finfo(scores.dtype).eps)
-    for rows in row_blocks(*scores.shape):
-        block = scores[rows].astype(np.float64)
-        check_prob_rows(block.min(axis=1), block.sum(axis=1), rows.start, eps)
+    eps = precision(probs)
+    for rows, block in prob_blocks(scores, eps):
         expected = penalty.expected(block)
         least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
@@ -81,9 +81,7 @@ def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch
     import torch
 
     check_scores_shape(probs.shape, "probs", penalty.n_classes)
-    if not probs.is_floating_point():
-        probs = probs.to(torch.get_default_dtype())
-    eps = torch.finfo(probs.dtype).eps
+    eps = precision(probs)
     # Apple's GPUs have no float64.
     inside = torch.float32 if probs.device.type == "mps" else torch.float64
     labels = torch.empty(len(probs), dtype=torch.int64, device=probs.device)

@@ -45,6 +45,16 @@ def to_numpy(value: ArrayOrTensor) -> npt.NDArray[Any]:
     return array
 
 
+def precision(value: ArrayOrTensor) -> float:
+    """Machine epsilon of the floating-point numbers that came in; that of float64 for others."""
+    if is_tensor(value):
+        import torch
+
+        return torch.finfo(value.dtype).eps if value.is_floating_point() else 2.0**-52
+    dtype = getattr(value, "dtype", np.dtype(np.float64))
+    return float(np.finfo(dtype).eps) if getattr(dtype, "kind", "") == "f" else 2.0**-52
+
+
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices that cover `n_rows` rows, each of about `BLOCK_VALUES` values."""
     step = max(1, BLOCK_VALUES // max(1, n_columns))
@@ -141,9 +151,8 @@ def check_prob_rows(low: npt.ArrayLike, total: npt.ArrayLike, first: int, eps: f
     )
 
 
-def prob_blocks(probs: npt.NDArray[Any]) -> Iterator[tuple[slice, FloatArray]]:
-    """Checked blocks of rows in float64, each with its slice."""
-    eps = float(np.finfo(probs.dtype).eps)
+def prob_blocks(probs: npt.NDArray[Any], eps: float) -> Iterator[tuple[slice, FloatArray]]:
+    """Checked blocks of rows in float64, each with its slice; `eps` as `check_prob_rows` has it."""
     for rows in row_blocks(*probs.shape):
         block = probs[rows].astype(np.float64)
         check_prob_rows(block.min(axis=1), block.sum(axis=1), rows.start, eps)

@@ -14,6 +14,7 @@ from untrue.metrics.inputs import (
     IntArray,
     check_n_classes,
     check_same_length,
+    precision,
     prob_blocks,
     read_count,
     read_labels,
@@ -53,7 +54,7 @@ def top_label(
     check_same_length(probs=scores, true=labels)
     confidence = np.empty(len(scores))
     correct = np.empty(len(scores), dtype=bool)
-    for rows, block in prob_blocks(scores):
+    for rows, block in prob_blocks(scores, precision(probs)):
         said = block.argmax(axis=1)
         confidence[rows] = block[np.arange(len(said)), said]
         correct[rows] = said == labels[rows]

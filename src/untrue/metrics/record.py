@@ -86,21 +86,17 @@ class Summary:
         return {name: value for name, value in plain.items() if value is not None}
 
     def __repr__(self) -> str:
+        shown = self.as_dict()
+        for hidden in ("n", "costliest", "intervals"):
+            shown.pop(hidden, None)
+        if not self.abstained:
+            del shown["abstained"], shown["coverage"]
         lines = [f"Summary of {self.n} examples"]
-        for name, value in self.as_dict().items():
-            if name in ("n", "costliest", "intervals") or (
-                name in _ABSTAINING and not self.abstained
-            ):
-                continue
-            line = (
-                f"  {name:<24}{value:>9}"
-                if isinstance(value, int)
-                else f"  {name:<24}{value:>9.4f}"
-            )
-            if name in self.intervals:
-                found = self.intervals[name]
-                line += f"  [{found.low:.4g}, {found.high:.4g}]"
-            lines.append(line)
+        for name, value in shown.items():
+            number = str(value) if isinstance(value, int) else f"{value:.4g}"
+            found = self.intervals.get(name)
+            spread = f"  [{found.low:.4g}, {found.high:.4g}]" if found else ""
+            lines.append(f"  {name:<24}{number:>10}{spread}")
         if self.costliest:
             lines.append("  costliest confusions (true -> said: count, cost)")
             lines += [
@@ -108,9 +104,6 @@ class Summary:
                 for row in self.costliest
             ]
         return "\n".join(lines)
-
-
-_ABSTAINING = ("abstained", "coverage")
 
 
 def summary(
@@ -147,10 +140,10 @@ def summary(
 
     >>> summary([[8, 2], [0, 10]], zone=[(0, 1)])
     Summary of 20 examples
-      errors                          2
-      total_error                0.1000
-      zone_errors                     2
-      zone_share                 1.0000
+      errors                           2
+      total_error                    0.1
+      zone_errors                      2
+      zone_share                       1
     """
     cells = read_confusion(cm)
     n_resamples = read_count(resamples, "resamples", least=0)

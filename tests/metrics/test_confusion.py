@@ -1,0 +1,126 @@
+"""Counting: who was taken for whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from untrue.errors import ArgumentError, DataError
+from untrue.metrics import confusion, confusion_cells, confusion_matrix, total_error
+
+
+def naive(true: list[int], said: list[int], k: int) -> list[list[int]]:
+    counts = [[0] * k for _ in range(k)]
+    for t, s in zip(true, said, strict=True):
+        counts[t][s] += 1
+    return counts
+
+
+pairs = st.integers(1, 7).flatmap(
+    lambda k: st.tuples(
+        st.just(k), st.lists(st.tuples(st.integers(0, k - 1), st.integers(0, k - 1)), max_size=40)
+    )
+)
+
+
+@given(pairs)
+def test_counts_what_a_loop_counts(drawn: tuple[int, list[tuple[int, int]]]) -> None:
+    k, examples = drawn
+    true, said = [t for t, _ in examples], [s for _, s in examples]
+    cm = confusion_matrix(true, said, k)
+    assert cm.tolist() == naive(true, said, k)
+    assert cm.dtype == np.int64
+    cells = confusion_cells(true, said, k)
+    rebuilt = np.zeros((k, k), dtype=np.int64)
+    rebuilt[cells.true, cells.said] = cells.count
+    assert rebuilt.tolist() == cm.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "int64", "uint64"])
+def test_labels_of_any_integer_type_do_not_wrap_around(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    true, said = rng.integers(100, size=(2, 500))
+    cm = confusion_matrix(true.astype(dtype), said.astype(dtype), 100)
+    assert cm.tolist() == naive(true.tolist(), said.tolist(), 100)
+
+
+def test_more_examples_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confusion, "_BLOCK", 64)
+    rng = np.random.default_rng(0)
+    true, said = rng.integers(3, size=(2, 1001))
+    assert confusion_matrix(true, said, 3).tolist() == naive(true.tolist(), said.tolist(), 3)
+
+
+def test_tensors_lists_and_booleans_count_alike() -> None:
+    true, said = [0, 1, 1, 0], [0, 1, 0, 0]
+    expected = [[2, 0], [1, 1]]
+    assert confusion_matrix(torch.tensor(true), torch.tensor(said), 2).tolist() == expected
+    assert confusion_matrix(np.array(true, bool), np.array(said, bool), 2).tolist() == expected
+
+
+def test_nothing_counted_is_a_matrix_of_zeros() -> None:
+    assert confusion_matrix([], [], 2).tolist() == [[0, 0], [0, 0]]
+    assert confusion_cells([], [], 2).total == 0
+
+
+def test_a_hundred_thousand_classes_need_no_matrix() -> None:
+    cells = confusion_cells([0, 99_999, 99_999], [0, 99_999, 5], 100_000)
+    assert total_error(cells) == pytest.approx(1 / 3)
+
+
+def test_abstentions_are_refused_unless_dropped() -> None:
+    true, said = [0, 1, 1, 0], [0, -1, 1, -1]
+    with pytest.raises(DataError, match=r"abstains \(-1\) at position 1 and 2 times in all; pass"):
+        confusion_matrix(true, said, 2)
+    assert confusion_matrix(true, said, 2, abstained="drop").tolist() == [[1, 0], [0, 1]]
+    assert confusion_cells(true, said, 2, abstained="drop").total == 2
+    with pytest.raises(ArgumentError, match="`abstained` must be 'error' or 'drop'; got 'skip'"):
+        confusion_matrix(true, said, 2, abstained="skip")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "k", "message"),
+    [
+        ([0, 2], [0, 0], 2, r"`true` must lie in \[0, 2\) for 2 classes; got 2 at position 1"),
+        ([0, -1], [0, 0], 2, r"`true` must lie in \[0, 2\) for 2 classes; got -1 at position 1"),
+        ([0, 0], [-2, 0], 2, r"`predicted` must lie in \[-1, 2\).*got -2 at position 0"),
+        ([0, 0], [0], 2, "equally many rows; got 2 in `true`, 1 in `predicted`"),
+        ([0.0], [0], 2, r"`true` must hold class indices \(integers\); got dtype float64"),
+        (["a"], [0], 2, r"`true` must hold class indices \(integers\); got dtype <U1"),
+        ([[0]], [0], 2, r"`true` must have shape \(N,\); got shape \(1, 1\)"),
+        ([0], [0], 0, "`n_classes` must be at least 1; got 0"),
+        ([0], [0], 2.5, "`n_classes` must be a whole number; got 2.5"),
+    ],
+)
+def test_bad_labels_are_named_with_their_position(
+    true: Any, said: Any, k: Any, message: str
+) -> None:
+    with pytest.raises((ArgumentError, DataError), match=message):
+        confusion_matrix(true, said, k)
+
+
+@pytest.mark.parametrize(
+    ("cm", "message"),
+    [
+        ([[1, 2, 3]], r"shape \(k, k\); got shape \(1, 3\)"),
+        (np.zeros((0, 0), int), r"shape \(k, k\); got shape \(0, 0\)"),
+        ([[1, -1], [0, 0]], r"none negative\); got -1 at \[0, 1\]"),
+        ([[0.5, 0.5], [0, 1]], r"whole numbers.*got 0.5 at \[0, 0\]"),
+        ([[1, np.nan], [0, 1]], r"whole numbers.*got nan at \[0, 1\]"),
+        ([[1, np.inf], [0, 1]], r"whole numbers.*got inf at \[0, 1\]"),
+        ([["a"]], "`cm` must hold counts; got dtype <U1"),
+    ],
+)
+def test_what_is_no_confusion_matrix_is_refused(cm: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        total_error(cm)
+
+
+def test_counts_as_floats_or_tensors_are_counts() -> None:
+    assert total_error([[3.0, 1.0], [0.0, 4.0]]) == 0.125
+    assert total_error(torch.tensor([[3, 1], [0, 4]])) == 0.125

@@ -1,0 +1,354 @@
+"""Each measure equals its loop over examples, and says so when it cannot be computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from untrue import Hierarchy, Penalty, metrics
+from untrue.errors import ArgumentError
+
+Labels = Sequence[int]
+
+GROUPS = {"cats": ["lion", "lynx"], "dogs": ["wolf", "fox", "jackal"]}
+NAMES = [name for group in GROUPS.values() for name in group]
+GROUP_OF = [0, 0, 1, 1, 1]
+TREE = Hierarchy.from_groups(GROUPS)
+K = len(NAMES)
+
+COSTS = np.random.default_rng(1).integers(0, 5, (K, K)) * (1.0 - np.eye(K))
+PENALTIES = {
+    "dense": Penalty.from_matrix(COSTS, NAMES),
+    "rules": Penalty.from_rules(NAMES, {("lion", "wolf"): 9.0, ("fox", "lynx"): 0.0}, default=2.0),
+    "zone": Penalty.from_zone([("lion", "wolf"), ("fox", "lynx")], NAMES),
+    "tree": Penalty.from_groups(GROUPS, 1.0, 5.0),
+}
+examples = st.lists(st.tuples(st.integers(0, K - 1), st.integers(0, K - 1)), max_size=30)
+zones = st.sets(
+    st.tuples(st.integers(0, K - 1), st.integers(0, K - 1)).filter(lambda cell: cell[0] != cell[1])
+)
+
+
+def same(a: float, b: float) -> bool:
+    return a == pytest.approx(b, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def naive_total_error(true: Labels, said: Labels) -> float:
+    return mean([t != s for t, s in zip(true, said, strict=True)])
+
+
+def naive_zone_errors(true: Labels, said: Labels, zone: set[tuple[int, int]]) -> int:
+    return sum((t, s) in zone for t, s in zip(true, said, strict=True))
+
+
+def naive_zone_share(true: Labels, said: Labels, zone: set[tuple[int, int]]) -> float:
+    return mean([(t, s) in zone for t, s in zip(true, said, strict=True) if t != s])
+
+
+def naive_coarse_error(true: Labels, said: Labels, group: Sequence[int]) -> float:
+    return mean([group[t] != group[s] for t, s in zip(true, said, strict=True)])
+
+
+def naive_in_group_share(true: Labels, said: Labels, group: Sequence[int]) -> float:
+    return mean([group[t] == group[s] for t, s in zip(true, said, strict=True) if t != s])
+
+
+def naive_expected_cost(true: Labels, said: Labels, costs: Any) -> float:
+    return mean([costs[t][s] for t, s in zip(true, said, strict=True)])
+
+
+def naive_adjusted_expected_cost(true: Labels, said: Labels, costs: Any) -> float:
+    constant = min(naive_expected_cost(true, [j] * len(true), costs) for j in range(len(costs)))
+    cost = naive_expected_cost(true, said, costs)
+    if constant:
+        return cost / constant
+    return math.inf if cost else math.nan
+
+
+def naive_mistake_severity(true: Labels, said: Labels, tree: Any) -> float:
+    return mean([tree.height(t, s) for t, s in zip(true, said, strict=True) if t != s])
+
+
+def naive_small_class_accuracy(true: Labels, said: Labels, subset: set[int]) -> float:
+    return mean([t == s for t, s in zip(true, said, strict=True) if t in subset])
+
+
+def naive_super_class_accuracy(
+    true: Labels, said: Labels, group: Sequence[int], subset: set[int]
+) -> float:
+    return mean([group[t] == group[s] for t, s in zip(true, said, strict=True) if t in subset])
+
+
+def naive_typicality(true: Labels, said: Labels, group: Sequence[int], c: int) -> float:
+    pairs = [(t, s) for t, s in zip(true, said, strict=True) if t == c and s != c]
+    return mean([group[t] == group[s] for t, s in pairs])
+
+
+@given(examples, zones, st.sets(st.integers(0, K - 1)))
+@settings(max_examples=150)
+def test_measures_equal_loops_over_examples(
+    pairs: list[tuple[int, int]], zone: set[tuple[int, int]], subset: set[int]
+) -> None:
+    true, said = [t for t, _ in pairs], [s for _, s in pairs]
+    for cm in (
+        metrics.confusion_matrix(true, said, K),
+        metrics.confusion_cells(true, said, K),
+    ):
+        assert same(metrics.total_error(cm), naive_total_error(true, said))
+        assert metrics.zone_errors(cm, zone) == naive_zone_errors(true, said, zone)
+        assert same(metrics.zone_share(cm, zone), naive_zone_share(true, said, zone))
+        assert same(metrics.coarse_error(cm, GROUP_OF), naive_coarse_error(true, said, GROUP_OF))
+        assert same(
+            metrics.in_group_share(cm, GROUP_OF), naive_in_group_share(true, said, GROUP_OF)
+        )
+        assert same(metrics.mistake_severity(cm, TREE), naive_mistake_severity(true, said, TREE))
+        assert same(
+            metrics.small_class_accuracy(cm, subset),
+            naive_small_class_accuracy(true, said, subset),
+        )
+        assert same(
+            metrics.super_class_accuracy(cm, GROUP_OF, subset=subset),
+            naive_super_class_accuracy(true, said, GROUP_OF, subset),
+        )
+        for c, (accuracy, typical) in enumerate(
+            zip(metrics.class_accuracy(cm), metrics.typicality(cm, GROUP_OF), strict=True)
+        ):
+            assert same(accuracy, naive_small_class_accuracy(true, said, {c}))
+            assert same(typical, naive_typicality(true, said, GROUP_OF, c))
+
+
+@given(examples, st.sampled_from(sorted(PENALTIES)))
+@settings(max_examples=150)
+def test_costs_equal_loops_over_examples(pairs: list[tuple[int, int]], form: str) -> None:
+    true, said = [t for t, _ in pairs], [s for _, s in pairs]
+    penalty = PENALTIES[form]
+    costs = penalty.matrix().tolist()
+    cm = metrics.confusion_matrix(true, said, K)
+    assert same(metrics.expected_cost(cm, penalty), naive_expected_cost(true, said, costs))
+    adjusted = metrics.adjusted_expected_cost(cm, penalty)
+    if pairs:
+        assert same(adjusted, naive_adjusted_expected_cost(true, said, costs))
+    else:
+        assert math.isnan(adjusted)
+    rows = metrics.costliest_confusions(cm, penalty, n=K * K)
+    assert sum(row.cost for row in rows) == pytest.approx(
+        sum(costs[t][s] for t, s in pairs), abs=1e-9
+    )
+    for true_name, said_name, count, cost in rows:
+        t, s = NAMES.index(true_name), NAMES.index(said_name)
+        assert count == pairs.count((t, s))
+        assert cost == pytest.approx(count * costs[t][s])
+    ranks = [(-row.cost, -row.count) for row in rows]
+    assert ranks == sorted(ranks)
+
+
+def test_a_zone_is_a_penalty_a_mask_or_pairs_by_index_or_name() -> None:
+    cm = np.arange(K * K).reshape(K, K)
+    pairs = [(0, 2), (3, 1)]
+    mask = np.zeros((K, K), dtype=bool)
+    mask[0, 2] = mask[3, 1] = True
+    expected = int(cm[0, 2] + cm[3, 1])
+    forms: list[Any] = [
+        PENALTIES["zone"],
+        mask,
+        mask.tolist(),
+        torch.tensor(mask),
+        pairs,
+        [*pairs, pairs[0]],
+        set(pairs),
+        (pair for pair in pairs),
+        [[0, 2], [3, 1]],
+        np.array(pairs),
+        torch.tensor(pairs),
+    ]
+    for zone in forms:
+        assert metrics.zone_errors(cm, zone) == expected
+    by_name = [("lion", "wolf"), ("fox", "lynx")]
+    assert metrics.zone_errors(cm, by_name, classes=NAMES) == expected
+    assert metrics.zone_errors(cm, []) == 0
+    assert metrics.zone_errors(cm, np.zeros((K, K), bool)) == 0
+
+
+def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
+    cm = [[5, 1], [2, 5]]
+    assert metrics.zone_errors(cm, [[0, 1], [1, 0]]) == 3
+    assert metrics.zone_errors(cm, [[False, True], [False, False]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("zone", "message"),
+    [
+        (
+            np.ones((K, K)),
+            r"boolean mask of shape \(5, 5\) or \(true, predicted\) pairs; got dtype",
+        ),
+        (np.ones((2, 2), bool), r"as a mask, must have shape \(5, 5\); got \(2, 2\)"),
+        (np.eye(K, dtype=bool), r"mistakes only, but its mask is true at \[0, 0\]"),
+        ([(1, 1)], r"mistakes only; \(1, 1\) is none"),
+        ([(0, 5)], r"`zone` must hold classes in \[0, 5\); got class 5"),
+        ([(0, 1, 2)], r"must hold \(true, predicted\) pairs; got \(0, 1, 2\)"),
+        (["lion"], r"must hold \(true, predicted\) pairs; got 'lion'"),
+        ([(0, 1.5)], "class indices or names; got 1.5"),
+        ([("lion", "lynks")], "unknown class 'lynks'; did you mean 'lynx'"),
+        (
+            Penalty.from_zone([(0, 1)], 3),
+            "`zone` must be about the 5 classes of the data; it is ab",
+        ),
+    ],
+)
+def test_a_zone_that_cannot_be_is_refused(zone: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        metrics.zone_errors(np.eye(K, dtype=int), zone, classes=NAMES)
+
+
+def test_names_need_the_list_of_classes() -> None:
+    with pytest.raises(ArgumentError, match="names the class 'lion', but `classes`"):
+        metrics.zone_errors(np.eye(K, dtype=int), [("lion", "wolf")])
+    with pytest.raises(ArgumentError, match="`classes` must name 5 classes; got 1"):
+        metrics.zone_errors(np.eye(K, dtype=int), [("lion", "wolf")], classes=["lion"])
+
+
+def test_groups_come_as_an_array_or_by_index_or_name() -> None:
+    cm = np.arange(K * K).reshape(K, K)
+    expected = metrics.coarse_error(cm, GROUP_OF)
+    assert metrics.coarse_error(cm, GROUPS, classes=NAMES) == expected
+    assert metrics.coarse_error(cm, {"a": [0, 1], "b": [2, 3, 4]}) == expected
+    assert metrics.coarse_error(cm, torch.tensor(GROUP_OF)) == expected
+    assert metrics.coarse_error(cm, TREE.coarsen(1)) == expected
+    assert metrics.coarse_error(cm, TREE.groups(1), classes=TREE.classes) == expected
+    assert metrics.super_class_accuracy(cm, GROUP_OF) == pytest.approx(1 - expected)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([0, 1], r"group of each of 5 classes.*got dtype int64 of shape \(2,\)"),
+        ([0.0] * K, "group of each of 5 classes.*got dtype float64"),
+        ({"a": [0, 1, 2]}, "`groups` must hold every class; class 3 is in none"),
+        ({"a": [0, 1], "b": [1, 2, 3, 4]}, "`groups` has class 1 twice, again in 'b'"),
+        ({"a": ["lion", "tiger"]}, "unknown class 'tiger'"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(groups: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        metrics.coarse_error(np.eye(K, dtype=int), groups, classes=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("subset", "message"),
+    [
+        ("lion", "`subset` must be a list of classes; got the string 'lion'"),
+        ([True, False], "turn a mask into indices by np.nonzero"),
+        (np.array([True, False]), "turn a mask into indices by np.nonzero"),
+        ([7], r"classes in \[0, 5\); got class 7"),
+    ],
+)
+def test_a_subset_that_cannot_be_is_refused(subset: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        metrics.small_class_accuracy(np.eye(K, dtype=int), subset)
+
+
+def test_a_subset_comes_by_index_name_array_or_tensor() -> None:
+    cm = np.arange(K * K).reshape(K, K)
+    expected = metrics.small_class_accuracy(cm, [1, 4])
+    assert metrics.small_class_accuracy(cm, ["lynx", "jackal"], classes=NAMES) == expected
+    assert metrics.small_class_accuracy(cm, np.array([1, 4])) == expected
+    assert metrics.small_class_accuracy(cm, torch.tensor([1, 4])) == expected
+
+
+def test_a_model_without_errors_has_shares_of_nothing() -> None:
+    cm = np.eye(K, dtype=int)
+    assert metrics.total_error(cm) == 0
+    assert math.isnan(metrics.zone_share(cm, [(0, 1)]))
+    assert math.isnan(metrics.in_group_share(cm, GROUP_OF))
+    assert math.isnan(metrics.mistake_severity(cm, TREE))
+    assert metrics.expected_cost(cm, PENALTIES["tree"]) == 0
+    assert metrics.adjusted_expected_cost(cm, PENALTIES["tree"]) == 0
+    assert metrics.costliest_confusions(cm, PENALTIES["tree"]) == ()
+
+
+def test_one_class_and_no_data_are_no_trouble() -> None:
+    assert metrics.total_error([[3]]) == 0
+    assert metrics.expected_cost([[3]], Penalty.from_matrix([[0.0]])) == 0
+    assert math.isnan(metrics.adjusted_expected_cost([[3]], Penalty.from_matrix([[0.0]])))
+    assert math.isnan(metrics.total_error([[0]]))
+
+
+def test_a_free_constant_answer_cannot_be_beaten() -> None:
+    penalty = Penalty.from_zone([(0, 1)], 3)
+    assert metrics.adjusted_expected_cost([[5, 1, 0], [0, 4, 0], [0, 0, 4]], penalty) == math.inf
+    assert math.isnan(metrics.adjusted_expected_cost([[5, 0, 1], [0, 4, 0], [0, 0, 4]], penalty))
+
+
+def test_the_best_constant_answer_has_adjusted_cost_one() -> None:
+    penalty = PENALTIES["dense"]
+    counts = np.array([5, 1, 7, 2, 9])
+    answers = [np.outer(counts, np.arange(K) == j).astype(int) for j in range(K)]
+    assert min(metrics.adjusted_expected_cost(cm, penalty) for cm in answers) == pytest.approx(1)
+
+
+def test_severity_is_not_lowered_by_right_answers_but_height_at_1_is() -> None:
+    tree = Hierarchy.from_groups(GROUPS)
+    few, many = np.diag([1] * K), np.diag([100] * K)
+    few[0, 4] = many[0, 4] = 2
+    assert metrics.mistake_severity(few, tree) == metrics.mistake_severity(many, tree) == 2
+
+
+def test_costliest_confusions_are_rows_with_names() -> None:
+    cm = np.diag([9] * K)
+    cm[0, 1], cm[0, 2], cm[4, 0] = 4, 1, 2
+    rows = metrics.costliest_confusions(cm, PENALTIES["tree"], n=2)
+    assert rows == (
+        metrics.Confusion("jackal", "lion", 2, 10.0),
+        metrics.Confusion("lion", "wolf", 1, 5.0),
+    )
+    true, said, count, cost = rows[0]
+    assert (true, said, count, cost) == ("jackal", "lion", 2, 10.0)
+    with pytest.raises(FrozenInstanceError):
+        rows[0].count = 3  # type: ignore[misc]
+    assert metrics.costliest_confusions(cm, PENALTIES["tree"], n=0) == ()
+    with pytest.raises(ArgumentError, match="`n` must be at least 0; got -1"):
+        metrics.costliest_confusions(cm, PENALTIES["tree"], n=-1)
+
+
+def test_a_bare_matrix_or_the_wrong_number_of_classes_is_refused() -> None:
+    cm = np.eye(3, dtype=int)
+    with pytest.raises(
+        ArgumentError, match=r"untrue.Penalty; got ndarray. A matrix becomes one by"
+    ):
+        metrics.expected_cost(cm, np.zeros((3, 3)))  # type: ignore[arg-type]
+    with pytest.raises(
+        ArgumentError, match="`penalty` must be about the 3 classes of the data; it"
+    ):
+        metrics.expected_cost(cm, PENALTIES["tree"])
+    with pytest.raises(
+        ArgumentError, match="`tree` must be about the 3 classes of the data; it is"
+    ):
+        metrics.mistake_severity(cm, TREE)
+
+
+def test_a_tree_penalty_over_many_classes_is_measured_without_a_matrix() -> None:
+    k = 30_000  # a matrix would take 7 GB
+    tree = Hierarchy.from_groups(
+        {f"g{i}": [f"c{i}.{j}" for j in range(100)] for i in range(k // 100)}
+    )
+    penalty = Penalty.from_hierarchy(tree)
+    rng = np.random.default_rng(0)
+    true, said = rng.integers(k, size=(2, 5000))
+    cells = metrics.confusion_cells(true, said, k)
+    cost = np.where(true == said, 0, np.where(true // 100 == said // 100, 1, 2)).mean()
+    assert metrics.expected_cost(cells, penalty) == pytest.approx(cost)
+    assert metrics.adjusted_expected_cost(cells, penalty) == pytest.approx(1, abs=0.02)
+    assert metrics.coarse_error(cells, tree.coarsen(1)) == np.mean(true // 100 != said // 100)

@@ -1,0 +1,108 @@
+"""Bootstrap intervals: the right width, repeatable, and honest about nothing."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from untrue import Penalty, metrics
+from untrue.errors import ArgumentError
+from untrue.metrics import bootstrap, total_error
+
+
+def test_the_interval_of_a_rate_has_the_width_of_its_standard_error() -> None:
+    n, errors = 4000, 400
+    found = bootstrap(total_error, [[n // 2, errors], [0, n // 2 - errors]], resamples=4000)
+    rate = errors / n
+    half = 1.96 * math.sqrt(rate * (1 - rate) / n)
+    assert found.value == rate
+    assert found.low == pytest.approx(rate - half, abs=0.1 * half)
+    assert found.high == pytest.approx(rate + half, abs=0.1 * half)
+
+
+def test_a_confusion_matrix_and_its_examples_give_the_same_interval() -> None:
+    rng = np.random.default_rng(3)
+    true = rng.integers(3, size=500)
+    said = np.where(rng.random(500) < 0.8, true, rng.integers(3, size=500))
+    penalty = Penalty.from_matrix([[0, 1, 7], [2, 0, 1], [5, 1, 0]])
+    cost = partial(metrics.expected_cost, penalty=penalty)
+
+    def of_examples(t: Any, s: Any) -> float:
+        return metrics.expected_cost(metrics.confusion_matrix(t, s, 3), penalty)
+
+    a = bootstrap(cost, metrics.confusion_matrix(true, said, 3), resamples=3000)
+    b = bootstrap(of_examples, true, said, resamples=3000)
+    assert a.value == b.value
+    width = a.high - a.low
+    assert a.low == pytest.approx(b.low, abs=0.1 * width)
+    assert a.high == pytest.approx(b.high, abs=0.1 * width)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.array([[0.4, 0.1], [0.2, 0.3]])
+    hits = 0
+    for trial in range(200):
+        cm = rng.multinomial(300, truth.ravel()).reshape(2, 2)
+        found = bootstrap(total_error, cm, resamples=300, level=0.8, seed=trial)
+        hits += found.low <= 0.3 <= found.high
+    assert 0.7 <= hits / 200 <= 0.9
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_does_not() -> None:
+    cm = [[900, 77], [53, 970]]
+    assert bootstrap(total_error, cm, seed=1) == bootstrap(total_error, cm, seed=1)
+    assert bootstrap(total_error, cm, seed=1) != bootstrap(total_error, cm, seed=2)
+
+
+def test_a_higher_level_is_a_wider_interval() -> None:
+    cm = [[90, 10], [20, 80]]
+    narrow, wide = (bootstrap(total_error, cm, level=level) for level in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_probabilities_are_resampled_with_their_labels() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([1.0] * 3, size=200)
+    true = np.array([rng.choice(3, p=row) for row in probs])
+    found = bootstrap(metrics.ece, probs, true, resamples=200)
+    assert found.value == metrics.ece(probs, true)
+    assert 0 < found.low < found.high < 0.3
+    again = bootstrap(metrics.ece, torch.tensor(probs), torch.tensor(true), resamples=200)
+    assert again == found
+
+
+def test_resamples_without_a_value_are_left_out() -> None:
+    zone_share = partial(metrics.zone_share, zone=[(0, 1)])
+    rare = bootstrap(zone_share, [[50, 1], [0, 50]])
+    assert (rare.value, rare.low, rare.high) == (1, 1, 1)
+    never = bootstrap(zone_share, [[50, 0], [0, 50]])
+    assert math.isnan(never.value)
+    assert math.isnan(never.low)
+    assert math.isnan(never.high)
+    assert math.isnan(bootstrap(total_error, [[0, 0], [0, 0]]).low)
+
+
+def test_an_interval_reads_as_a_number_with_its_ends() -> None:
+    assert str(metrics.Interval(0.1, 0.0512, 0.2, 0.95)) == "0.1 [0.0512, 0.2]"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ((), {}, "needs data after the measure; got none"),
+        (([[1, 0], [0, 1]],), {"level": 1.0}, "strictly between 0 and 1; got 1.0"),
+        (([[1, 0], [0, 1]],), {"level": 95}, "strictly between 0 and 1; got 95"),
+        (([[1, 0], [0, 1]],), {"resamples": 0}, "`resamples` must be at least 1; got 0"),
+        (([1, 2], [1]), {}, r"equally many rows; got 2 in `data\[0\]`, 1 in `data\[1\]`"),
+        ((3,), {}, "a confusion matrix or arrays with a row per example"),
+    ],
+)
+def test_bad_arguments_are_named(data: Any, options: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        bootstrap(total_error, *data, **options)

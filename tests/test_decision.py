@@ -1,0 +1,371 @@
+"""Least expected cost, abstaining, and temperatures."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import tracemalloc
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from untrue import Hierarchy, Penalty, Temperature, calibrate, decide, metrics
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.metrics import inputs
+
+GROUPS = {"cats": ["lion", "lynx"], "dogs": ["wolf", "fox", "jackal"]}
+NAMES = [name for group in GROUPS.values() for name in group]
+K = len(NAMES)
+COSTS = np.random.default_rng(1).integers(0, 5, (K, K)) * (1.0 - np.eye(K))
+PENALTIES = {
+    "dense": Penalty.from_matrix(COSTS, NAMES),
+    "rules": Penalty.from_rules(NAMES, {("lion", "wolf"): 9.0, ("fox", "lynx"): 0.0}, default=2.0),
+    "tree": Penalty.from_groups(GROUPS, 1.0, 5.0),
+}
+probabilities = st.lists(
+    st.lists(st.integers(0, 9), min_size=K, max_size=K).filter(any), min_size=1, max_size=8
+).map(lambda rows: np.array([np.array(row) / sum(row) for row in rows]))
+
+
+def naive(probs: Any, costs: Any, abstain_cost: float | None) -> list[int]:
+    """By loops: least cost first, then the more probable class, then the first class."""
+    labels = []
+    for row in probs:
+        expected = [sum(p * costs[i][j] for i, p in enumerate(row)) for j in range(len(row))]
+        ranked = sorted(range(len(row)), key=lambda j: (round(expected[j], 9), -row[j], j))
+        abstains = abstain_cost is not None and min(expected) > abstain_cost + 1e-9
+        labels.append(-1 if abstains else ranked[0])
+    return labels
+
+
+@given(
+    probabilities, st.sampled_from(sorted(PENALTIES)), st.none() | st.sampled_from([0, 0.3, 1.7])
+)
+@settings(max_examples=200)
+def test_it_decides_as_loops_do(probs: Any, form: str, abstain_cost: float | None) -> None:
+    penalty = PENALTIES[form]
+    expected = naive(probs, penalty.matrix(), abstain_cost)
+    labels = decide(probs, penalty, abstain_cost)
+    assert labels.tolist() == expected
+    assert labels.dtype == np.int64
+    tensor = decide(torch.tensor(probs), penalty, abstain_cost)
+    assert tensor.tolist() == expected
+    assert tensor.dtype == torch.int64
+
+
+@pytest.mark.parametrize("form", sorted(PENALTIES))
+def test_no_other_decision_costs_less(form: str) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(K), size=500)
+    penalty = PENALTIES[form]
+    expected = probs @ penalty.matrix()
+    labels = decide(probs, penalty)
+    assert np.allclose(expected[np.arange(500), labels], expected.min(axis=1))
+    assert (labels != probs.argmax(axis=1)).any()
+
+
+def test_a_penalty_that_tells_nothing_apart_decides_as_argmax_does() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(K), size=200)
+    argmax = probs.argmax(axis=1).tolist()
+    for penalty in (
+        Penalty.from_matrix(np.zeros((K, K))),
+        Penalty.from_rules(K, {}, default=3.0),
+        Penalty.from_rules(K, {}, default=0.0),
+        Penalty.from_groups(GROUPS, 2.0, 2.0),
+    ):
+        assert decide(probs, penalty).tolist() == argmax
+        assert decide(torch.tensor(probs, dtype=torch.float32), penalty).tolist() == argmax
+
+
+def test_ties_go_to_the_most_probable_class_among_the_cheapest() -> None:
+    # Only the group matters, so that within the better group all decisions cost the same.
+    rng = np.random.default_rng(0)
+    groups = {f"g{i}": [f"c{i}.{j}" for j in range(7)] for i in range(9)}
+    probs = rng.dirichlet(np.full(63, 0.2), size=300)
+    mass = probs.reshape(300, 9, 7)
+    best = mass.sum(axis=2).argmax(axis=1)
+    expected = best * 7 + mass[np.arange(300), best].argmax(axis=1)
+    tree = Penalty.from_groups(groups, 0.0, 5.0)
+    for penalty in (tree, Penalty.from_matrix(tree.matrix())):
+        assert decide(probs, penalty).tolist() == expected.tolist()
+        assert decide(torch.tensor(probs), penalty).tolist() == expected.tolist()
+    assert decide([[0.5, 0.5]], Penalty.from_rules(2, {})).tolist() == [0]
+
+
+def test_a_zone_is_left_for_the_most_probable_answer_that_is_free() -> None:
+    penalty = Penalty.from_zone([(0, 1)], 3)
+    assert decide([[0.3, 0.6, 0.1], [0.0, 0.9, 0.1]], penalty).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_abstaining_at_exactly_the_least_cost_still_answers(dtype: str) -> None:
+    penalty = Penalty.from_rules(3, {})
+    probs = np.array([[0.7, 0.1, 0.2]], dtype=dtype)
+    assert decide(probs, penalty, abstain_cost=0.3).tolist() == [0]
+    assert decide(probs, penalty, abstain_cost=0.29).tolist() == [-1]
+    tensor = torch.tensor(probs)
+    assert decide(tensor, penalty, abstain_cost=0.3).tolist() == [0]
+    assert decide(tensor, penalty, abstain_cost=0.29).tolist() == [-1]
+
+
+def test_abstaining_ends() -> None:
+    penalty = Penalty.from_rules(2, {})
+    probs = [[1.0, 0.0], [0.6, 0.4]]
+    assert decide(probs, penalty, abstain_cost=0).tolist() == [0, -1]
+    assert decide(probs, penalty, abstain_cost=math.inf).tolist() == [0, 0]
+
+
+def test_abstentions_go_on_to_the_measures() -> None:
+    said = decide([[0.9, 0.1], [0.5, 0.5]], Penalty.from_rules(2, {}), abstain_cost=0.2)
+    assert metrics.confusion_matrix([0, 0], said, 2, abstained="drop").tolist() == [[1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_a_softmax_of_any_precision_is_accepted(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    logits = 4 * torch.randn(200, 1000)
+    probs = torch.softmax(logits.to(dtype), -1).requires_grad_()
+    penalty = Penalty.from_rules(1000, {})
+    assert decide(probs, penalty).tolist() == probs.argmax(-1).tolist()
+    if dtype != torch.bfloat16:
+        assert decide(probs.detach().numpy(), penalty).tolist() == probs.argmax(-1).tolist()
+
+
+def test_what_comes_in_decides_what_goes_out() -> None:
+    penalty = PENALTIES["tree"]
+    probs = np.full((2, K), 1 / K)
+    assert isinstance(decide(probs, penalty), np.ndarray)
+    assert isinstance(decide(probs.tolist(), penalty), np.ndarray)
+    tensor = decide(torch.tensor(probs), penalty)
+    assert isinstance(tensor, torch.Tensor)
+    assert not tensor.requires_grad
+    assert decide(np.empty((0, K)), penalty).shape == (0,)
+    assert decide(torch.empty(0, K), penalty).shape == (0,)
+    assert decide(np.eye(K, dtype=int), penalty).tolist() == list(range(K))
+    assert decide(torch.eye(K, dtype=torch.int64), penalty).tolist() == list(range(K))
+    assert decide([[1.0]], Penalty.from_matrix([[0.0]])).tolist() == [0]
+
+
+def test_blocks_of_rows_do_not_change_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(K), size=103)
+    whole = decide(probs, PENALTIES["dense"], 1.0).tolist()
+    monkeypatch.setattr(inputs, "BLOCK_VALUES", 10 * K)
+    assert decide(probs, PENALTIES["dense"], 1.0).tolist() == whole
+    assert decide(torch.tensor(probs), PENALTIES["dense"], 1.0).tolist() == whole
+    probs[101] = 0
+    with pytest.raises(DataError, match="row 101 sums to 0"):
+        decide(probs, PENALTIES["dense"])
+
+
+def test_many_rows_need_little_memory_beside_themselves() -> None:
+    probs = np.full((40_000, 100), 0.01, dtype=np.float32)  # 16 MB, 32 MB for each float64 copy
+    penalty = Penalty.from_rules(100, {(0, 1): 3.0})
+    decide(probs[:10], penalty)
+    tracemalloc.start()
+    decide(probs, penalty)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80e6
+
+
+def test_a_tree_of_many_classes_decides_without_a_matrix() -> None:
+    k = 30_000  # a matrix would take 7 GB
+    tree = Hierarchy.from_groups({f"g{i}": [f"c{i}.{j}" for j in range(100)] for i in range(300)})
+    probs = np.zeros((3, k))
+    probs[0, 5] = 1.0
+    probs[1, [0, 100, 101, 102]] = [0.4, 0.2, 0.2, 0.2]
+    probs[2] = 1 / k
+    labels = decide(probs, Penalty.from_hierarchy(tree, {1: 0.1, 2: 1.0}))
+    assert labels.tolist() == [5, 100, 0]
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor])
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        ([[0.5, 0.5], [0.9, 0.3]], "must sum to 1; row 1 sums to 1.2. Logits become probabil"),
+        ([[2.0, -1.0]], "must not be negative; row 0 holds -1"),
+        ([[0.5, 0.5], [0.5, math.nan]], "must not be NaN; row 1 holds one"),
+        ([0.5, 0.5], r"must have shape \(N, k\); got shape \(2,\); write probs\[None\]"),
+        ([[0.2, 0.3, 0.5]], "one column for each of 2 classes; got 3"),
+    ],
+)
+def test_bad_probabilities_are_named(kind: Any, probs: Any, message: str) -> None:
+    with pytest.raises((ArgumentError, DataError), match=message):
+        decide(kind(probs), Penalty.from_rules(2, {}))
+
+
+@pytest.mark.parametrize("cost", [-1, math.nan, "much"])
+def test_a_bad_abstain_cost_is_named(cost: Any) -> None:
+    with pytest.raises(ArgumentError, match="`abstain_cost` must be a number of at least 0, or No"):
+        decide([[0.5, 0.5]], Penalty.from_rules(2, {}), cost)
+
+
+def test_a_bare_matrix_is_no_penalty() -> None:
+    with pytest.raises(ArgumentError, match=r"`penalty` must be an untrue.Penalty; got list"):
+        decide([[0.5, 0.5]], [[0, 1], [1, 0]])  # type: ignore[call-overload]
+
+
+# Temperatures
+
+
+def sample(n: int, k: int, temperature: float, seed: int = 0) -> tuple[Any, Any]:
+    """Logits that are right when divided by `temperature`, and labels drawn from them."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.standard_normal((n, k))
+    noise = rng.gumbel(size=(n, k))
+    return temperature * logits, (logits + noise).argmax(axis=1)
+
+
+def loss(logits: Any, target: Any, temperature: float) -> float:
+    return float(
+        torch.nn.functional.cross_entropy(
+            torch.as_tensor(logits, dtype=torch.float64) / temperature, torch.as_tensor(target)
+        )
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-6, 1.0, 1e6, 1e300])
+@pytest.mark.parametrize("truth", [0.2, 1.0, 8.0])
+def test_it_finds_the_temperature_that_made_the_data_at_any_scale(
+    scale: float, truth: float
+) -> None:
+    logits, target = sample(4000, 7, truth)
+    found = calibrate(logits * scale, target).temperature
+    assert found / scale == pytest.approx(truth, rel=0.05)
+
+
+def test_no_other_temperature_makes_the_data_likelier() -> None:
+    logits, target = sample(300, 5, 3.0)
+    best = calibrate(logits, target).temperature
+    for factor in (0.9, 0.999, 1.001, 1.1):
+        assert loss(logits, target, best * factor) > loss(logits, target, best)
+    t = torch.tensor(best, dtype=torch.float64, requires_grad=True)
+    torch.nn.functional.cross_entropy(torch.tensor(logits) / t, torch.tensor(target)).backward()  # type: ignore[no-untyped-call]
+    assert abs(float(t.grad or 0)) < 1e-9
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+@pytest.mark.filterwarnings("ignore::untrue.errors.UntrueWarning")
+def test_any_data_give_a_finite_temperature_no_worse_than_none(seed: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    logits = rng.integers(-3, 4, size=(n, k)).astype(float)
+    target = rng.integers(k, size=n)
+    found = calibrate(logits, target).temperature
+    assert 0 < found < 1e5
+    right = logits.max(axis=1) == logits[np.arange(n), target]
+    if not right.all():
+        assert loss(logits, target, found) <= loss(logits, target, 1.0) + 1e-6
+
+
+def test_calibration_mends_the_calibration_error() -> None:
+    logits, target = sample(5000, 10, 5.0)
+    raw = Temperature(1.0)(logits)
+    assert metrics.ece(raw, target) > 0.2
+    assert metrics.ece(calibrate(logits[:2500], target[:2500])(logits), target) < 0.03
+
+
+def test_data_without_errors_leave_room_for_some() -> None:
+    n = 98
+    logits = np.tile([3.0, 0.0, -1.0], (n, 1))
+    found = calibrate(logits, np.zeros(n, int))
+    assert found(logits)[0, 0] == pytest.approx(99 / 100)
+    assert calibrate(1000 * logits, np.zeros(n, int)).temperature == pytest.approx(
+        1000 * found.temperature
+    )
+    tied = np.tile([3.0, 3.0, 0.0], (n, 1))
+    assert 0.1 < calibrate(tied, np.zeros(n, int)).temperature < 10
+    assert 0.1 < calibrate([[3.0, 0.0]], [0]).temperature < 10
+
+
+def test_data_that_contradict_the_logits_become_all_but_uniform_with_a_warning() -> None:
+    logits = np.array([[2.0, 0.0], [0.0, 2.0]])
+    with pytest.warns(UntrueWarning, match="`logits` tell no more about `target` than chance"):
+        found = calibrate(logits, [1, 0])
+    assert found.temperature == 2000
+    assert found(logits) == pytest.approx(0.5, abs=1e-3)
+
+
+def test_constant_logits_have_temperature_one() -> None:
+    assert calibrate([[2.0, 2.0], [0.0, 0.0]], [0, 1]) == Temperature(1.0)
+    assert calibrate([[2.0]], [0]) == Temperature(1.0)
+
+
+def test_a_class_masked_by_a_huge_negative_logit_does_no_harm() -> None:
+    logits, target = sample(2000, 4, 2.0)
+    masked = np.concatenate([logits, np.full((2000, 1), -1e9)], axis=1)
+    assert calibrate(masked, target).temperature == pytest.approx(
+        calibrate(logits, target).temperature, rel=1e-6
+    )
+
+
+def test_arrays_and_tensors_are_calibrated_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits, target = sample(500, 6, 2.0)
+    expected = calibrate(logits, target)
+    tensor = torch.tensor(logits, requires_grad=True)
+    assert calibrate(tensor, torch.tensor(target)) == expected
+    half = calibrate(tensor.bfloat16(), torch.tensor(target)).temperature
+    assert half == pytest.approx(expected.temperature, rel=0.01)
+    assert calibrate(logits.astype("float16"), target).temperature == pytest.approx(half, rel=0.01)
+    monkeypatch.setattr(inputs, "BLOCK_VALUES", 100)
+    assert calibrate(logits, target).temperature == pytest.approx(expected.temperature, rel=1e-9)
+
+
+def test_a_temperature_turns_logits_of_either_kind_into_probabilities() -> None:
+    logits, _ = sample(20, 6, 1.0)
+    warm = Temperature(2.5)
+    array = warm(logits)
+    assert array == pytest.approx(torch.softmax(torch.tensor(logits) / 2.5, -1).numpy())
+    tensor = warm(torch.tensor(logits, requires_grad=True))
+    assert tensor.detach().numpy() == pytest.approx(array)
+    assert tensor.requires_grad
+    assert warm(logits[0]) == pytest.approx(array[0])
+    assert warm(logits.reshape(4, 5, 6)) == pytest.approx(array.reshape(4, 5, 6))
+    assert warm(logits.astype("float32")).dtype == np.float32
+    assert warm(logits.astype("float16")).dtype == np.float32
+    assert warm(torch.tensor(logits).bfloat16()).dtype == torch.float32
+    assert decide(array, Penalty.from_rules(6, {})).tolist() == logits.argmax(axis=1).tolist()
+
+
+def test_extreme_logits_give_no_nan() -> None:
+    logits = np.array([[1e308, 0.0, 1e308], [-1e4, 1e4, 0.0]])
+    expected = [[0.5, 0, 0.5], [0, 1, 0]]
+    assert Temperature(1e-3)(logits).tolist() == expected
+    assert Temperature(1e-3)(torch.tensor(logits)).tolist() == expected
+    narrow = torch.tensor([[3e38, 0.0, 3e38]])
+    assert Temperature(1e-3)(narrow).tolist() == [[0.5, 0, 0.5]]
+
+
+def test_a_temperature_is_a_frozen_number_above_zero() -> None:
+    warm = Temperature(np.float64(2))
+    assert type(warm.temperature) is float
+    assert pickle.loads(pickle.dumps(warm)) == warm
+    with pytest.raises(FrozenInstanceError):
+        warm.temperature = 3.0  # type: ignore[misc]
+    for bad in (0, -1.0, math.nan, math.inf, "2"):
+        with pytest.raises(ArgumentError, match="`temperature` must be positive and finite; got"):
+            Temperature(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("logits", "target", "message"),
+    [
+        ([[1.0, 2.0], [math.nan, 1.0]], [0, 1], "`logits` must be finite; row 1 holds NaN or inf"),
+        ([[1.0, 2.0], [math.inf, 1.0]], [0, 1], "`logits` must be finite; row 1 holds NaN or inf"),
+        ([[1.0, 2.0]], [2], r"`target` must lie in \[0, 2\) for 2 classes; got 2 at position 0"),
+        ([[1.0, 2.0]], [0, 1], "equally many rows; got 1 in `logits`, 2 in `target`"),
+        ([1.0, 2.0], [0], r"`logits` must have shape \(N, k\)"),
+        (np.empty((0, 3)), [], "`logits` must hold at least one example to calibrate on; got none"),
+        ([[1.0, 2.0]], [0.5], r"`target` must hold class indices \(integers\)"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_named(logits: Any, target: Any, message: str) -> None:
+    with pytest.raises((ArgumentError, DataError), match=message):
+        calibrate(logits, target)
+    with pytest.raises(ArgumentError, match=r"`logits` must be numbers of shape \(..., k\)"):
+        Temperature(1.0)(3.0)
