@@ -177,6 +177,23 @@ def test_a_wrong_file_is_refused_in_one_line(data: Run, server: str, tmp_path: P
     assert everything(folder) == []
 
 
+def test_a_terminal_shows_a_bar(server: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "untrue", "data", "get", "cifar10"]
+    with subprocess.Popen(
+        [*command, "--data-dir", str(tmp_path), "--mirror", f"{server}/whole"],
+        stderr=theirs,
+        env={**environment, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        process.wait(30)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert f"{ARCHIVE} from 127.0.0.1:" in shown
+    assert "1.0/1.0 MB" in shown
+    assert "wrong checksum" in shown
+
+
 def start(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "untrue", "data", *words]
     return subprocess.Popen(

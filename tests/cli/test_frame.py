@@ -111,6 +111,56 @@ def test_a_group_without_a_subcommand_shows_its_help() -> None:
     assert "Usage: untrue data" in done.stdout
 
 
+@pytest.fixture
+def one_and_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two more commands: a module with one command, a module with two."""
+    (tmp_path / "untrue_try_one.py").write_text(
+        "import typer\nfrom untrue.errors import DataError\napp = typer.Typer()\n"
+        "@app.command(epilog='Example: `untrue one 3`')\n"
+        "def anything(number: int) -> None:\n"
+        "    'Say a number.'\n"
+        "    if number == 0: raise DataError('Line one\\n  and two.')\n"
+        "    if number == 1: raise KeyboardInterrupt\n"
+        "    if number == 2: raise OSError(28, 'No space left on device', 'out/runs.db')\n"
+        "    if number == 4: raise typer.Exit(4)\n"
+        "    print('number', number)\n"
+    )
+    (tmp_path / "untrue_try_two.py").write_text(
+        "import typer\napp = typer.Typer()\n"
+        "@app.command()\ndef a() -> None: print('a')\n"
+        "@app.command()\ndef b() -> None: print('b')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(cli.COMMANDS, "one", ("untrue_try_one:app", "One."))
+    monkeypatch.setitem(cli.COMMANDS, "two", ("untrue_try_two:app", "Two."))
+    monkeypatch.setitem(cli.COMMANDS, "none", ("untrue_try_none:app", "Not written yet."))
+
+
+@pytest.mark.usefixtures("one_and_several")
+@pytest.mark.parametrize(
+    ("words", "code", "out", "err"),
+    [
+        ("one 3", 0, "number 3\n", ""),
+        ("one 4", 4, "", ""),
+        ("one x", 2, "", "error: Invalid value for 'number': "),
+        ("one 0", 2, "", "error: Line one and two.\n"),
+        ("one 1", 130, "", "interrupted\n"),
+        ("one 2", 2, "", "error: No space left on device (out/runs.db)\n"),
+        ("two a", 0, "a\n", ""),
+        ("two b", 0, "b\n", ""),
+        ("none", 2, "", "error: No such command 'none'."),
+    ],
+)
+def test_one_line_in_the_table_makes_a_command(
+    words: str, code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(words.split()) == code
+    shown = capsys.readouterr()
+    assert shown.out == out
+    assert shown.err.startswith(err)
+    assert shown.err.count("\n") == (1 if err else 0)
+
+
 def test_our_warnings_are_sentences() -> None:
     script = (
         "import warnings; from untrue import cli; from untrue.errors import UntrueWarning\n"

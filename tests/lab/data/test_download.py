@@ -11,6 +11,7 @@ import shutil
 import socket
 import tarfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,19 @@ def test_what_is_there_is_not_fetched_again(
     fetch(small_mnist, tmp_path)
     assert server.asked == ["t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"]
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == server.files
+
+
+def test_what_a_killed_download_left_is_removed_after_a_day(
+    small_mnist: Source, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "mnist/.fetching-old", tmp_path / "mnist/.fetching-new"
+    for left in (old, new):
+        left.mkdir(parents=True)
+        (left / "train-images-idx3-ubyte.gz").write_bytes(b"half")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    fetch(small_mnist, tmp_path)
+    assert not old.exists()
+    assert new.exists()
 
 
 def test_load_fetches_what_is_absent_into_the_users_cache(

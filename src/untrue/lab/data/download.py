@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ __all__ = ["fetch", "sha256"]
 CONNECT_SECONDS, READ_SECONDS = 10, 30
 NPM_SECONDS = 600
 CHUNK = 1 << 16
+SCRATCH = ".fetching-"
+A_DAY = 24 * 3600
 
 
 class UnavailableError(DataError):
@@ -47,14 +50,22 @@ def fetch(
         return here.folder
     folder = download_folder(source, data_dir)
     folder.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(folder)
     try:
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
             fill(source, folder, Path(scratch), check_mirrors(mirrors) or source.mirrors)
     except BaseException:
         with contextlib.suppress(OSError):
             folder.rmdir()
         raise
     return folder
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what a killed download left; one of today may still be running."""
+    for left in folder.glob(f"{SCRATCH}*"):
+        if time.time() - left.stat().st_mtime > A_DAY:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def check_mirrors(mirrors: Sequence[str] | None) -> tuple[str, ...]:
