@@ -28,15 +28,7 @@ _HOME = {
 _MODULES = ("decision", "errors", "functional", "hierarchy", "lab", "losses", "metrics", "penalty")
 
 if TYPE_CHECKING:
-    # Not `from untrue import ...`: mypy would take these through `__getattr__`, as Any.
-    import untrue.decision as decision
-    import untrue.errors as errors
-    import untrue.functional as functional
-    import untrue.hierarchy as hierarchy
-    import untrue.lab as lab
-    import untrue.losses as losses
-    import untrue.metrics as metrics
-    import untrue.penalty as penalty
+    from untrue import decision, errors, functional, hierarchy, lab, losses, metrics, penalty
     from untrue.decision import Temperature, calibrate, decide
     from untrue.errors import UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
