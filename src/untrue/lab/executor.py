@@ -1,0 +1,225 @@
+"""Where runs are made: a list of configs in, events out as they happen, failures as results.
+
+`LocalProcesses` trains on this machine, each run in a process of its own. Anything else that
+turns configs into events (a cluster, say) fits behind `Executor`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.lab.machine import provenance
+from untrue.lab.records import RunConfig, RunResult
+
+if TYPE_CHECKING:
+    from untrue.lab.training import Progress
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Started:
+    """A run has begun."""
+
+    config: RunConfig
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advanced:
+    """A run has come this far."""
+
+    config: RunConfig
+    progress: Progress
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Finished:
+    """A run has ended, well or not. A baseline brings its test probabilities (N, k)."""
+
+    result: RunResult
+    probs: npt.NDArray[np.float32] | None = None
+
+
+Event = Started | Advanced | Finished
+
+
+class Executor(Protocol):
+    """Makes runs. Closing the iterator stops what is under way."""
+
+    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
+        """Exactly one `Finished` for each config, in any order."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LocalProcesses:
+    """`jobs` processes with `threads` threads each. A process that dies is a failed run.
+
+    threads is part of what decides a result to the last bit, so it never depends on how many
+    runs are left.
+    """
+
+    jobs: int
+    threads: int
+    device: str | None = None
+    data_dir: str | Path | None = None
+
+    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
+        todo = deque(configs)
+        workers: list[_Worker] = []
+        try:
+            while todo or workers:
+                while todo and len(workers) < self.jobs:
+                    workers.append(_Worker(self))
+                for worker in workers:
+                    if worker.config is None and todo:
+                        worker.give(todo.popleft())
+                        assert worker.config is not None
+                        yield Started(worker.config)
+                idle = [worker for worker in workers if worker.config is None]
+                for worker in idle:
+                    worker.stop()
+                    workers.remove(worker)
+                if not workers:
+                    continue
+                ready = wait([worker.pipe for worker in workers])
+                for worker in [worker for worker in workers if worker.pipe in ready]:
+                    event = worker.receive()
+                    if event is None:
+                        workers.remove(worker)
+                        yield Finished(worker.obituary())
+                    else:
+                        yield event
+        finally:
+            for worker in workers:
+                worker.kill()
+
+
+class _Worker:
+    """One process and the run it is busy with."""
+
+    def __init__(self, local: LocalProcesses) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process: SpawnProcess = context.Process(
+            target=_work, args=(other, local.threads, local.device, local.data_dir), daemon=True
+        )
+        self.process.start()
+        other.close()
+        self.local = local
+        self.config: RunConfig | None = None
+        self.started = 0.0
+
+    def give(self, config: RunConfig) -> None:
+        self.config, self.started = config, time.perf_counter()
+        # If it died while idle, `receive` finds the pipe closed and reports the run as failed.
+        with contextlib.suppress(OSError):
+            self.pipe.send(config)
+
+    def receive(self) -> Event | None:
+        """The next event, or None when the process is gone."""
+        assert self.config is not None
+        try:
+            message = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            return None
+        if isinstance(message, Finished):
+            self.config = None
+            return message
+        return Advanced(self.config, message)
+
+    def obituary(self) -> RunResult:
+        assert self.config is not None
+        code = self.process.exitcode
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return failure(
+            self.config,
+            f"The process of this run ended with {how}; it may have run out of memory.",
+            seconds=time.perf_counter() - self.started,
+            device=self.local.device or "auto",
+            threads=self.local.threads,
+        )
+
+    def stop(self) -> None:
+        """End an idle process."""
+        with contextlib.suppress(OSError):
+            self.pipe.send(None)
+        self.process.join()
+        self.pipe.close()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def failure(
+    config: RunConfig, error: str, *, seconds: float, device: str, threads: int
+) -> RunResult:
+    """The record of a run that failed with this traceback."""
+    return RunResult(
+        config=config,
+        status="failed",
+        provenance=provenance(seconds, device=device, threads=threads),
+        confusion=np.zeros((0, 0), dtype=np.int64),
+        error=error,
+    )
+
+
+def _work(pipe: Connection, threads: int, device: str | None, data_dir: str | Path | None) -> None:
+    """The life of a process: configs in, progress and results out."""
+    # Ctrl-C reaches the whole group; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+    import torch
+
+    from untrue.lab.data import Dataset, load
+    from untrue.lab.splits import describe
+    from untrue.lab.training import train
+
+    torch.set_num_threads(threads)
+    data: Dataset | None = None
+    while (config := pipe.recv()) is not None:
+        started = time.perf_counter()
+        try:
+            if data is None or data.name != config.data:
+                data = load(config.data, data_dir)
+                info = describe(data)
+            trained = train(config, data, info=info, device=device, on_progress=pipe.send)
+            kept = trained.probs if config.is_baseline else None
+            finished = Finished(trained.result, kept)
+        except Exception:  # noqa: BLE001 - whatever it was, it is the result of this run
+            finished = Finished(
+                failure(
+                    config,
+                    traceback.format_exc(),
+                    seconds=time.perf_counter() - started,
+                    device=device or "auto",
+                    threads=threads,
+                )
+            )
+        pipe.send(finished)
+
+
+def _die_with_parent() -> None:
+    """A killed parent must not leave processes that train for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,54 @@
+"""What a stored result says about the machine it was made on. No torch."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+from untrue.lab.records import Provenance
+
+
+def provenance(seconds: float, *, device: str, threads: int) -> Provenance:
+    """Where and with what a run that took `seconds` was made; it is dated now."""
+    return Provenance(
+        seconds=round(seconds, 3),
+        finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        device=device,
+        threads=threads,
+        hardware=hardware(),
+        versions=versions(),
+    )
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@functools.cache
+def hardware() -> str:
+    """The processor and its cores, in one line."""
+    name = platform.processor() or platform.machine()
+    described = Path("/proc/cpuinfo")
+    if described.is_file():
+        for line in described.read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    return f"{name}, {cores()} cores, {platform.system()}"
+
+
+@functools.cache
+def versions() -> tuple[tuple[str, str], ...]:
+    """Python and the packages that decide the numbers."""
+    packages = ("untrue", "torch", "numpy")
+    return (
+        ("python", platform.python_version()),
+        *((name, importlib.metadata.version(name)) for name in packages),
+    )

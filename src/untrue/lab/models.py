@@ -1,0 +1,145 @@
+"""The paper's networks, with its exact parameter counts at width 1.
+
+All convolutions keep the size. Max-pooling stands before ReLU: both are monotone, so
+`pool(relu(x)) = relu(pool(x))`, and a quarter (or less) of the values is left to clip.
+Weights start as in the authors' Keras code: Glorot uniform, biases zero.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Literal
+
+from torch import nn
+
+from untrue.errors import ArgumentError, nearest
+from untrue.lab.layers import Dropout, FirstConv2d
+
+NAMES = ("mnist", "cifar10", "cifar100", "cifar10-released", "digits")
+INPUTS: dict[str, tuple[int, int, int]] = {
+    "mnist": (1, 28, 28),
+    "cifar10": (3, 32, 32),
+    "cifar100": (3, 32, 32),
+    "cifar10-released": (3, 32, 32),
+    "digits": (1, 8, 8),
+}
+"""The image size (channels, height, width) each network takes."""
+
+
+def build(
+    name: Literal["mnist", "cifar10", "cifar100", "cifar10-released", "digits"] | str,
+    *,
+    width: float = 1.0,
+    n_classes: int | None = None,
+) -> nn.Sequential:
+    """A network from images (N, C, H, W), floats in [0, 1], to logits (N, k).
+
+    "mnist" (1,256,080 parameters), "cifar10" (2,413,418), "cifar100" (2,503,508: more dropout);
+    "cifar10-released" is the authors' code, with three convolutions a block and one more
+    dense layer; "digits" is a small one for 8 x 8 images.
+
+    width: factor on the channels and dense units. n_classes: outputs, when not the paper's.
+
+    >>> sum(p.numel() for p in build("mnist").parameters())
+    1256080
+    """
+    if name not in NAMES:
+        raise ArgumentError(
+            f"Unknown network {name!r}{nearest(name, NAMES) or '.'} Known: {', '.join(NAMES)}."
+        )
+    if not 0.0 < width < float("inf"):
+        raise ArgumentError(f"`width` must be positive; got {width}.")
+    k = n_classes or (100 if name == "cifar100" else 10)
+
+    def units(count: int) -> int:
+        return max(1, round(count * width))
+
+    if name == "digits":
+        layers = _digits(units(16), units(64), k)
+    elif name == "mnist":
+        layers = _mnist(units(20), units(50), units(500), k)
+    else:
+        released = name == "cifar10-released"
+        layers = _cifar(
+            channels=[units(64), units(128), units(256)],
+            convolutions=3 if released else 2,
+            dense=[units(1000), units(1000), *([units(500)] if released else [])],
+            dense_dropout=0.25 if name == "cifar100" else 0.0,
+            n_classes=k,
+        )
+    network = nn.Sequential(layers)
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    return network
+
+
+def parameter_count(network: nn.Module) -> int:
+    """How many numbers the network learns."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+Layers = OrderedDict[str, nn.Module]
+
+
+def _digits(channels: int, dense: int, n_classes: int) -> Layers:
+    return OrderedDict(
+        conv1=FirstConv2d(1, channels, 3, padding=1),
+        pool1=nn.MaxPool2d(2),
+        relu1=nn.ReLU(),
+        flatten=nn.Flatten(),
+        dense1=nn.Linear(channels * 16, dense),
+        relu2=nn.ReLU(),
+        out=nn.Linear(dense, n_classes),
+    )
+
+
+def _mnist(first: int, second: int, dense: int, n_classes: int) -> Layers:
+    return OrderedDict(
+        conv1=FirstConv2d(1, first, 5, padding=2),
+        pool1=nn.MaxPool2d(2),
+        relu1=nn.ReLU(),
+        dropout1=Dropout(0.2),
+        conv2=nn.Conv2d(first, second, 5, padding=2),
+        pool2=nn.MaxPool2d(2),
+        relu2=nn.ReLU(),
+        dropout2=Dropout(0.2),
+        flatten=nn.Flatten(),
+        dense1=nn.Linear(second * 49, dense),
+        relu3=nn.ReLU(),
+        out=nn.Linear(dense, n_classes),
+    )
+
+
+def _cifar(
+    *,
+    channels: list[int],
+    convolutions: int,
+    dense: list[int],
+    dense_dropout: float,
+    n_classes: int,
+) -> Layers:
+    layers: Layers = OrderedDict()
+    before = 3
+    for block, count in enumerate(channels, start=1):
+        for place in range(1, convolutions + 1):
+            kind = FirstConv2d if before == 3 else nn.Conv2d
+            layers[f"conv{block}_{place}"] = kind(before, count, 3, padding=1)
+            before = count
+            if place < convolutions:
+                layers[f"relu{block}_{place}"] = nn.ReLU()
+        # The last pool takes the whole 8 x 8 map.
+        layers[f"pool{block}"] = nn.MaxPool2d(2 if block < len(channels) else 8)
+        layers[f"relu{block}"] = nn.ReLU()
+        layers[f"dropout{block}"] = Dropout(0.25)
+    layers["flatten"] = nn.Flatten()
+    for place, count in enumerate(dense, start=1):
+        layers[f"dense{place}"] = nn.Linear(before, count)
+        layers[f"dense_relu{place}"] = nn.ReLU()
+        if dense_dropout:
+            layers[f"dense_dropout{place}"] = Dropout(dense_dropout)
+        before = count
+    layers["out"] = nn.Linear(before, n_classes)
+    return layers
