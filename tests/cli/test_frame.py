@@ -54,7 +54,7 @@ def test_the_table_and_the_modules_agree() -> None:
 
 def test_help_imports_no_command_and_nothing_heavy() -> None:
     script = (
-        "import sys; from untrue.cli import run; code = run(['--help'])\n"
+        "import sys; from untrue.cli import exit_code; code = exit_code(['--help'])\n"
         "heavy = {'torch', 'numpy', 'pandas', 'sklearn', 'untrue.lab', 'untrue.report'}\n"
         "heavy |= {f'untrue.cli.{name}' for name in __import__('untrue.cli').cli.COMMANDS}\n"
         "sys.exit(f'imported {found}' if (found := heavy & set(sys.modules)) else code)"
@@ -154,7 +154,7 @@ def one_and_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_line_in_the_table_makes_a_command(
     words: str, code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(words.split()) == code
+    assert cli.exit_code(words.split()) == code
     shown = capsys.readouterr()
     assert shown.out == out
     assert shown.err.startswith(err)
@@ -164,7 +164,7 @@ def test_one_line_in_the_table_makes_a_command(
 def test_our_warnings_are_sentences() -> None:
     script = (
         "import warnings; from untrue import cli; from untrue.errors import UntrueWarning\n"
-        "cli.run = lambda words: [warnings.warn('free\\n class', UntrueWarning),"
+        "cli.exit_code = lambda words: [warnings.warn('free\\n class', UntrueWarning),"
         " warnings.warn('old')] and 0\n"
         "cli.main([])"
     )

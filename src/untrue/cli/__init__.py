@@ -108,10 +108,11 @@ def attach(app: typer.Typer, name: str, target: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; the entry point of `untrue` and `python -m untrue`."""
     warnings.formatwarning = one_line_warning
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+    sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))
 
 
-def run(arguments: list[str]) -> int:
+# Not called `run`: importing the command's module `untrue.cli.run` would take the name's place.
+def exit_code(arguments: list[str]) -> int:
     """The exit code of `untrue ARGUMENTS`: 0 done, 2 wrong use or data, 130 interrupted."""
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     try:
