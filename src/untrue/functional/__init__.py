@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
-from untrue.functional import terms
-from untrue.functional.terms import log1m_softmax
+from untrue.functional import fused
+from untrue.functional.formula import Formula, Term, log1m_softmax
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs, costs_of
 
@@ -48,7 +48,7 @@ def bilinear_loss(
     tensor(0.4248)
     """
     return _mixed_loss(
-        terms.BILINEAR,
+        "bilinear",
         logits,
         target,
         penalty,
@@ -76,7 +76,7 @@ def log_bilinear_loss(
     Arguments as in `bilinear_loss`.
     """
     return _mixed_loss(
-        terms.LOG_BILINEAR,
+        "log-bilinear",
         logits,
         target,
         penalty,
@@ -89,7 +89,7 @@ def log_bilinear_loss(
 
 
 def _mixed_loss(
-    term: terms.Term,
+    term: Term,
     logits: Tensor,
     target: Tensor,
     penalty: Penalty | Costs | Any,
@@ -116,31 +116,32 @@ def _mixed_loss(
         return F.cross_entropy(logits, target, **options)
     result_dtype = logits.dtype
     if logits.dtype in (torch.float16, torch.bfloat16):
-        logits = logits.float()
+        logits, target = logits.float(), target.float() if soft else target
         options["weight"] = weight = None if weight is None else weight.float()
         if torch.is_autocast_enabled(logits.device.type):
             result_dtype = torch.float32
+    if costs.n_classes == 1:  # nothing to confuse: the term is zero
+        return ((1.0 - alpha) * F.cross_entropy(logits, target, **options)).to(result_dtype)
     z, batch_shape = _as_rows(logits)
-    flat = counted = None
+    flat = shares = None
     if soft:
         y = _as_rows(target)[0].to(z.dtype)
-        y = y if weight is None else y * weight.to(z.dtype)
-        make_rows = partial(costs.mix, y)
+        make_rows = partial(costs.mix, y if weight is None else y * weight.to(z.dtype))
     else:
         flat = target.reshape(-1)
         counted = flat != ignore_index
-        flat = torch.where(counted, flat, 0).long()
+        flat = flat.masked_fill(~counted, 0).long()
+        shares = counted.to(z.dtype)
+        if weight is not None:
+            shares = shares * weight.to(z.dtype)[flat]
         make_rows = partial(costs.rows, flat, z.dtype)
-    fused = not soft and not label_smoothing
-    if fused:
-        per_example = terms.rowwise(term, z, make_rows, target=flat, alpha=alpha)
-    else:
-        # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
-        per_example = terms.rowwise(term, z, make_rows)
-    loss = _reduce(per_example, flat, counted, weight, batch_shape, reduction)
-    if not fused and alpha < 1.0:
+    # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
+    apart = soft or label_smoothing > 0.0
+    formula = Formula(term, make_rows, None if apart else flat, alpha, shares, reduction)
+    loss = fused.loss(formula, z)
+    if apart and alpha < 1.0:
         loss = alpha * loss + (1.0 - alpha) * F.cross_entropy(logits, target, **options)
-    return loss.to(result_dtype)
+    return (loss if reduction != "none" else loss.reshape(batch_shape)).to(result_dtype)
 
 
 def _costs(penalty: Penalty | Costs | Any, logits: Tensor) -> Costs:
@@ -184,29 +185,3 @@ def _as_rows(x: Tensor) -> tuple[Tensor, torch.Size]:
     if x.dim() > 2:
         x = x.movedim(1, -1)
     return x.reshape(-1, x.shape[-1]), x.shape[:-1]
-
-
-def _reduce(
-    per_example: Tensor,
-    target: Tensor | None,
-    counted: Tensor | None,
-    weight: Tensor | None,
-    shape: torch.Size,
-    reduction: str,
-) -> Tensor:
-    """As `cross_entropy` does: with class indices the mean is over the weights of what counts.
-
-    Soft targets carry their class weights already, and their mean is over the examples.
-    """
-    if target is None or counted is None:
-        total = per_example.numel()
-        if reduction == "mean":
-            return per_example.sum() / total if total else per_example.mean()
-        return per_example.sum() if reduction == "sum" else per_example.reshape(shape)
-    shares = counted.to(per_example.dtype)
-    if weight is not None:
-        shares = shares * weight.to(per_example.dtype)[target]
-    weighted = per_example * shares
-    if reduction == "mean":
-        return weighted.sum() / shares.sum()
-    return weighted.sum() if reduction == "sum" else weighted.reshape(shape)

@@ -8,6 +8,7 @@ Each answers two questions without ever holding k x k numbers unless the penalty
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -105,11 +106,12 @@ class RulesCosts(Costs):
 
 class TreeCosts(Costs):
     slots: Tensor
-    places: Tensor
     first: Tensor
     last: Tensor
+    ends: Tensor
     steps: Tensor
-    slot_steps: Tensor
+    parents: Tensor
+    parent_costs: Tensor
     path: Tensor
     starts: Tensor
     row_scale: Tensor
@@ -117,47 +119,35 @@ class TreeCosts(Costs):
     def __init__(self, penalty: TreePenalty) -> None:
         super().__init__()
         layout = penalty.layout
-        self.n_classes = penalty.n_classes
-        self.top = layout.top
-        self.deepest = int(np.diff(layout.starts).max())  # inner nodes on the longest path
-        self.in_order = bool((layout.slots == np.arange(self.n_classes)).all())
-        self.scaled = bool((penalty.row_scale != 1).any())
-        names = ("slots", "places", "first", "last", "steps", "slot_steps", "path", "starts")
-        for name in names:
-            self._hold(name, getattr(layout, name))
+        self.n_classes, self.n_nodes = penalty.n_classes, len(layout.ends)
+        self.deepest = int(np.diff(layout.starts).max())  # parting nodes on the longest path
+        for field in dataclasses.fields(layout):
+            self._hold(field.name, getattr(layout, field.name))
         self._hold("row_scale", penalty.row_scale)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
-        # A row is piecewise constant in slot order: write its jumps, then sum them up.
-        k, place = self.n_classes, self.places[target][:, None]
-        jumps = self.row_scale.to(dtype)[target][:, None].repeat(1, k).mul_(0.0)
-        jumps[:, 0] += self.top
-        first, last, step = place, place + 1, self.slot_steps[place]
-        if self.deepest:
-            index, there = _lists(self.starts, target, self.deepest)
-            node = self.path[index]
-            first = torch.cat([first, self.first[node]], 1)
-            last = torch.cat([last, self.last[node]], 1)
-            step = torch.cat([step, self.steps[node] * there], 1)
-        step = step.to(dtype)
-        jumps.scatter_add_(1, first, -step)
-        jumps.scatter_add_(1, last.clamp(max=k - 1), step * (last < k))
-        rows = jumps.cumsum_(1)
-        if self.scaled:
-            rows.mul_(self.row_scale.to(dtype)[target][:, None])
-        if not self.in_order:
-            rows = torch.index_select(rows, 1, self.places)
+        # Over the nodes in depth-first order a row is piecewise constant: write its jumps, sum
+        # them up, and hand each class the cost at the node above it.
+        index, there = _lists(self.starts, target, self.deepest)
+        node = self.path[index]
+        step = self.steps[node] * there * self.row_scale[target][:, None]
+        jumps = step.new_zeros(len(target), self.n_nodes + 1)
+        jumps = jumps.scatter_add(1, node, -step).scatter_add(1, self.ends[node], step)
+        at_node = jumps.cumsum(1).to(dtype)
+        rows = torch.index_select(at_node, 1, self.parents)
         return rows.scatter_(1, target[:, None], 0.0)
 
     def mix(self, probs: Tensor) -> Tensor:
+        if not self.n_nodes:
+            return torch.zeros_like(probs)
         # In double precision: masses are differences of cumulative sums.
-        mass = (probs.double() * self.row_scale)[..., self.slots]
-        sums = nn.functional.pad(mass.cumsum(-1), (1, 0))
+        scaled = probs.double() * self.row_scale
+        sums = nn.functional.pad(scaled[..., self.slots].cumsum(-1), (1, 0))
         flow = self.steps * (sums[..., self.last] - sums[..., self.first])
-        change = torch.zeros_like(sums)
-        change = change.index_add(-1, self.first, flow).index_add(-1, self.last, -flow)
-        by_slot = self.top * sums[..., -1:] - change[..., :-1].cumsum(-1) - self.slot_steps * mass
-        return by_slot[..., self.places].clamp(min=0.0).to(probs.dtype)
+        change = nn.functional.pad(flow, (0, 1)).index_add(-1, self.ends, -flow)
+        below = -change.cumsum(-1)
+        mixed = below[..., self.parents] - self.parent_costs * scaled
+        return mixed.clamp(min=0.0).to(probs.dtype)
 
 
 def _lists(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:

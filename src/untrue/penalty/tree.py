@@ -1,13 +1,16 @@
 """A penalty by the height of the lowest common ancestor: memory O(nodes), no matrix at all.
 
-Put the classes into depth-first order ("slots"). Every node is then an interval of slots, its
-probability mass a difference of two cumulative sums. Walking from the root to slot j, the cost
-changes only where the path enters a smaller interval, so with step_v = c(parent of v) - c(v)
+What matters of a tree are its *parting* nodes, those where at least two classes part. Number them
+and the classes in depth-first order: the classes below a node are then an interval of "slots", its
+probability mass a difference of two cumulative sums, and the parting nodes below it an interval of
+numbers. Walking down from above the root, the cost changes only at parting nodes, so with
+step_v = c(parting node above v) - c(v), and c = 0 above the topmost,
 
-    (q A)_j = c(root) sum(q) - sum over nodes v below the root with j in v of step_v mass_v(q)
+    U_v = expected cost of an answer below v, if v's own mass cost c(v) too
+        = - sum over parting nodes w at or above v of step_w mass_w(q)
+    (q A)_j = U_v - c(v) q_j            with v the parting node nearest above class j
 
-where the last v is the slot itself, which costs nothing. A row of A is the same with one unit of
-mass on the true class.
+and U is one more cumulative sum over the nodes. A row of A is the same with all mass on one class.
 """
 
 from __future__ import annotations
@@ -27,23 +30,23 @@ from untrue.penalty.base import Floats, Ints, Penalty, frozen, names_bytes
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """Intervals and steps of a tree penalty. "Inner" nodes are those where two classes part,
-    without the topmost, which is every interval's outside.
+    """The m parting nodes of a tree penalty, in depth-first order; node 0 is the topmost.
 
-    slots (k,): the class in each slot        places (k,): the slot of each class
-    first, last (m,): interval of an inner node, `first <= slot < last`
-    steps (m,): c(parent) - c(node)           slot_steps (k,): c(parent of the slot), by slot
-    top: cost at the topmost node
-    path (P,), starts (k + 1,): inner nodes above class i are path[starts[i] : starts[i + 1]]
+    slots (k,): the class in each slot
+    first, last (m,): slots below each node, first <= slot < last
+    ends (m,): one past the last parting node below each node
+    steps (m,): cost at the parting node above, minus cost at the node
+    parents (k,), parent_costs (k,): the nearest node above each class, and the cost there
+    path (P,), starts (k + 1,): the nodes above class i are path[starts[i] : starts[i + 1]]
     """
 
     slots: Ints
-    places: Ints
     first: Ints
     last: Ints
+    ends: Ints
     steps: Floats
-    slot_steps: Floats
-    top: float
+    parents: Ints
+    parent_costs: Floats
     path: Ints
     starts: Ints
 
@@ -113,29 +116,29 @@ class TreePenalty(Penalty):
     @cached_property
     def layout(self) -> Layout:
         """Computed on first use."""
-        tree, k, parting = self.tree, self.n_classes, self._parting
-        slots = np.argsort(tree.class_nodes)
+        tree, parting = self.tree, self._parting
         first, last = self._intervals
-        # The nearest parting node at or above each node.
-        above = np.full(len(tree.names), -1)
+        nodes = np.flatnonzero(parting)
+        number = np.cumsum(parting) - 1
+        # The number of the parting node nearest at or above each node of the tree, or -1.
+        above = np.where(parting, number, -1).tolist()
         for v, up in enumerate(tree.parents.tolist()):
-            above[v] = v if parting[v] else (above[up] if up >= 0 else -1)
-        costs = self.height_costs[tree.heights]
-        kept = np.flatnonzero(parting)
-        top, inner = kept[:1], kept[1:]
-        number = np.full(len(tree.names) + 1, -1)  # one more, so that node -1 has number -1
-        number[inner] = np.arange(len(inner))
-        up_inner = above[tree.parents[inner]] if len(inner) else inner
-        slot_above = above[tree.class_nodes[slots]]
-        path, starts = _paths(number[above[tree.class_nodes]], number[up_inner])
+            if above[v] < 0 <= up:
+                above[v] = above[up]
+        nearest = np.array(above)
+        upper = nearest[tree.parents[nodes]]
+        upper[:1] = -1  # nothing parts above the topmost
+        costs = np.append(self.height_costs[tree.heights[nodes]], 0.0)  # [-1]: above the topmost
+        parents = nearest[tree.class_nodes]
+        path, starts = _paths(parents, upper)
         return Layout(
-            slots=slots,
-            places=np.argsort(slots),
-            first=first[inner],
-            last=last[inner],
-            steps=costs[up_inner] - costs[inner],
-            slot_steps=costs[slot_above] if k > 1 else np.zeros(1),
-            top=float(costs[top[0]]) if len(top) else 0.0,
+            slots=np.argsort(tree.class_nodes),
+            first=first[nodes],
+            last=last[nodes],
+            ends=np.searchsorted(nodes, nodes + tree.sizes[nodes]),
+            steps=costs[upper] - costs[:-1],
+            parents=parents,
+            parent_costs=costs[parents],
             path=path,
             starts=starts,
         )
@@ -161,20 +164,19 @@ class TreePenalty(Penalty):
         return np.asarray(self.row_scale[i] * self.height_costs[self.tree.height(i, j)])
 
     def _mix(self, probs: Floats) -> Floats:
-        lay, k = self.layout, self.n_classes
-        mass = (probs * self.row_scale)[:, lay.slots]
-        sums = np.zeros((len(mass), k + 1))
-        np.cumsum(mass, axis=1, out=sums[:, 1:])
-        steps = lay.steps * (sums[:, lay.last] - sums[:, lay.first])
-        change = np.zeros((len(mass), k + 1))
-        ends = np.concatenate([lay.first, lay.last])
-        order = np.argsort(ends, kind="stable")
-        where, start = np.unique(ends[order], return_index=True)
-        if len(where):
-            signed = np.concatenate([steps, -steps], axis=1)[:, order]
-            change[:, where] = np.add.reduceat(signed, start, axis=1)
-        by_slot = lay.top * sums[:, -1:] - np.cumsum(change[:, :k], axis=1) - lay.slot_steps * mass
-        return np.maximum(by_slot[:, lay.places], 0.0)
+        lay = self.layout
+        if not len(lay.ends):
+            return np.zeros_like(probs)
+        scaled = probs * self.row_scale
+        sums = np.zeros((len(probs), self.n_classes + 1))
+        np.cumsum(scaled[:, lay.slots], axis=1, out=sums[:, 1:])
+        flow = lay.steps * (sums[:, lay.last] - sums[:, lay.first])
+        change = np.pad(flow, ((0, 0), (0, 1)))
+        order = np.argsort(lay.ends, kind="stable")
+        where, start = np.unique(lay.ends[order], return_index=True)
+        change[:, where] -= np.add.reduceat(flow[:, order], start, axis=1)
+        below = -np.cumsum(change, axis=1)
+        return np.asarray(np.maximum(below[:, lay.parents] - lay.parent_costs * scaled, 0.0))
 
     def _row_sums(self) -> Floats:
         # Without the scale A is symmetric, so its column sums are its row sums.
@@ -206,7 +208,7 @@ def _paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:
     columns, current = [], lowest.astype(np.int32)
     while (current >= 0).any():
         columns.append(current)
-        current = np.where(current >= 0, up[current], -1).astype(np.int32) if len(up) else current
+        current = np.where(current >= 0, up[current], -1).astype(np.int32)
     table = np.stack(columns, axis=1) if columns else np.empty((len(lowest), 0), np.int32)
     on_path = table >= 0
     starts = np.concatenate([[0], np.cumsum(on_path.sum(axis=1))])

@@ -1,0 +1,99 @@
+"""A loss as data, and its plain evaluation: differentiable as often as one likes.
+
+This is the form that `torch.compile`, `torch.func` and second derivatives see; `fused` is the
+same mathematics for everyday training.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+Term = Literal["bilinear", "log-bilinear"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Formula:
+    """Everything about a loss but the logits: `(1 - alpha) CE + alpha term`, weighed and reduced.
+
+    make_rows: gives the cost rows r (N, k) as a fresh tensor, which may be overwritten
+    target (N,): class indices for the cross-entropy; None leaves the term alone
+    shares (N,): weight of each example, 0 for one that is ignored; None weighs all alike
+    """
+
+    term: Term
+    make_rows: Callable[[], Tensor]
+    target: Tensor | None
+    alpha: float
+    shares: Tensor | None
+    reduction: str
+
+
+def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
+    """Loss of logits z (N, k): a scalar, or (N,) unreduced."""
+    if formula.term == "bilinear":
+        loss = (rows * z.softmax(-1)).sum(-1)
+    else:
+        loss = -(rows * log1m_softmax(z)).sum(-1)
+    if formula.target is not None:
+        ce = F.cross_entropy(z, formula.target, reduction="none")
+        loss = (1.0 - formula.alpha) * ce + formula.alpha * loss
+    return reduce(formula, loss)
+
+
+def reduce(formula: Formula, loss: Tensor) -> Tensor:
+    """Weigh (N,) losses as `cross_entropy` does: the mean divides by the sum of the weights.
+
+    If nothing counts, the mean is nan and its gradient 0.
+    """
+    if formula.shares is None:
+        if formula.reduction == "mean":
+            return loss.sum() / loss.shape[0] if loss.shape[0] else loss.mean()
+        return loss.sum() if formula.reduction == "sum" else loss
+    shares = gradient_shares(formula)
+    assert shares is not None
+    weighed = torch.where(shares == 0, 0.0, loss * shares)
+    if formula.reduction == "none":
+        return weighed
+    if formula.reduction == "sum":
+        return weighed.sum()
+    total = formula.shares.sum()
+    return weighed.sum() + (total - total) / total
+
+
+def gradient_shares(formula: Formula) -> Tensor | None:
+    """(N,) What one example's loss contributes to the reduced loss; None if all alike."""
+    shares = formula.shares
+    if shares is None or formula.reduction != "mean":
+        return shares
+    return torch.where(shares == 0, 0.0, shares / shares.sum())
+
+
+def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
+    """`log(1 - softmax(logits))`, exact where a probability rounds to 0 and where it rounds to 1.
+
+    The likeliest class gets the log-sum-exp of the others; all other probabilities are at most
+    1/2, where `log1p(-p)` is exact. The gradient is bounded. One class alone gives -inf.
+
+    >>> log1m_softmax(torch.tensor([100.0, 0.0]))
+    tensor([-100.,    0.])
+    """
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        return log1m_softmax(logits.float(), dim).to(logits.dtype)
+    largest = logits.detach().argmax(dim, keepdim=True)
+    mask = torch.zeros_like(logits, dtype=torch.bool).scatter(dim, largest, True)
+    others = torch.logsumexp(logits.masked_fill(mask, -torch.inf), dim, keepdim=True)
+    log_rest = -softplus(logits.gather(dim, largest) - others)
+    # The likeliest class's own column gets a harmless log(1 - 0) before it is replaced.
+    log_p = (logits - others + log_rest).masked_fill(mask, -torch.inf)
+    return torch.where(mask, log_rest, torch.log1p(-log_p.exp()))
+
+
+def softplus(x: Tensor) -> Tensor:
+    """`log(1 + e^x)` to full relative precision on both sides (`F.softplus` cuts off at 20)."""
+    return torch.logaddexp(x, torch.zeros_like(x))

@@ -1,0 +1,156 @@
+"""Loss and gradient in one go, for everyday training.
+
+The gradient is computed while the probabilities are at hand, in place and block by block, so that
+nothing large is allocated twice and the exponential is taken once (cross-entropy takes it twice).
+With a = alpha, b = 1 - alpha, r the cost row and y the target:
+
+    bilinear       L = b CE + a t,            t = sum_j r_j p_j
+                   dL/dz_m = p_m (a (r_m - t) + b) - b [m = y]
+
+    log-bilinear   L = b CE + a sum_j r_j (-log(1 - p_j))
+
+`log(1 - p_j)` is exact as `log1p(-p_j)` unless j is the likeliest class *. That one is set aside:
+with q the softmax over the others, d = z_* - logsumexp(others) and c = 1 - p_* = sigmoid(-d),
+every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and
+
+                   dL/dz_m = a (r_m u_m - p_m s - r_* p_* q_m) + b p_m - b [m = y]     m not *
+                   dL/dz_* = p_* (a (r_* - s) + b) - b [* = y]
+
+with u_m = p_m / (1 - p_m) and s the sum of r_m u_m over the others. Nothing here is unbounded: as
+p_* tends to 1 the gradient tends to the costs, while a clamped logarithm would lose it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from untrue.functional.formula import Formula, evaluate, gradient_shares, softplus
+
+# Elements of a block on the CPU: 1 MiB of float32, so that a block's buffers stay in the cache.
+BLOCK = 1 << 18
+
+
+def loss(formula: Formula, z: Tensor) -> Tensor:
+    """Loss of logits z (N, k), by the fused way where it applies and the plain one elsewhere."""
+    rows = formula.make_rows()
+    plain = torch.compiler.is_compiling() or _transforming() or rows.requires_grad
+    if plain or not (z.requires_grad and torch.is_grad_enabled()):
+        return evaluate(formula, z, rows)
+    result: Tensor = _Fused.apply(formula, z, rows)  # type: ignore[no-untyped-call]
+    return result
+
+
+def _transforming() -> bool:
+    """Whether a `torch.func` transform is active: those want plain operations."""
+    active = getattr(torch._C, "_are_functorch_transforms_active", None)
+    return bool(active and active())
+
+
+class _Fused(torch.autograd.Function):
+    """The forward pass overwrites the cost rows by the gradient; the backward pass scales it."""
+
+    @staticmethod
+    def forward(ctx: Any, formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
+        step = _bilinear if formula.term == "bilinear" else _log_bilinear
+        a, b = (1.0, 0.0) if formula.target is None else (formula.alpha, 1.0 - formula.alpha)
+        target = None if formula.target is None else formula.target[:, None]
+        n, k = z.shape
+        block = max(1, BLOCK // k) if z.device.type == "cpu" else max(1, n)
+        if n <= block:
+            losses = step(z, rows, target, a, b)
+        else:
+            parts = range(0, n, block)
+            losses = torch.cat(
+                [
+                    step(
+                        z[i : i + block],
+                        rows[i : i + block],
+                        None if target is None else target[i : i + block],
+                        a,
+                        b,
+                    )
+                    for i in parts
+                ]
+            )
+        ctx.formula = formula
+        ctx.save_for_backward(z, rows)
+        return _reduce(formula, losses[:, 0])
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        z, gradient = ctx.saved_tensors
+        formula: Formula = ctx.formula
+        if torch.is_grad_enabled():
+            # Somebody will differentiate again: give them the formula, not its value.
+            again = evaluate(formula, z, formula.make_rows())
+            return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
+        shares = gradient_shares(formula)
+        if shares is not None:
+            upstream = (upstream * shares)[:, None]
+        elif formula.reduction == "mean":
+            upstream = upstream / z.shape[0]
+        elif formula.reduction == "none":
+            upstream = upstream[:, None]
+        return None, gradient * upstream, None
+
+
+def _reduce(formula: Formula, losses: Tensor) -> Tensor:
+    if formula.shares is not None:
+        losses = torch.where(formula.shares == 0, 0.0, losses * formula.shares)
+    if formula.reduction == "none":
+        return losses
+    total = losses.sum()
+    if formula.reduction == "sum":
+        return total
+    return total / (losses.shape[0] if formula.shares is None else formula.shares.sum())
+
+
+def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
+    """(n, 1) Losses of a block; writes their gradients over the costs r (n, k)."""
+    p = z.softmax(-1)
+    term = (r * p).sum(-1, keepdim=True)
+    r.sub_(term)
+    if target is None:
+        r.mul_(p)
+        return term
+    r.mul_(a).add_(b).mul_(p)
+    r.scatter_add_(1, target, z.new_full(target.shape, -b))
+    top = z.amax(-1, keepdim=True)
+    ce = (top - z.gather(1, target)) - p.amax(-1, keepdim=True).log_()
+    return term.mul_(a).add_(ce, alpha=b)
+
+
+def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
+    """As `_bilinear`; `best` is the likeliest class, set aside from the others."""
+    top = z.amax(-1, keepdim=True)
+    best = _position(z, top)
+    others = z.scatter(1, best, -torch.inf)
+    q = others.softmax(-1)
+    rest = others.amax(-1, keepdim=True) - q.amax(-1, keepdim=True).log_()
+    d = top - rest
+    p_best, c = d.sigmoid(), (-d).sigmoid()
+    r_best = r.gather(1, best)
+    minus_p = torch.mul(q, -c, out=others)
+    term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
+    v = r.mul_(q).div_(minus_p.add_(1.0))
+    s = c * v.sum(-1, keepdim=True)
+    v.mul_(a * c).addcmul_(q, c * (b - a * s) - a * r_best * p_best)
+    v.scatter_(1, best, p_best * (a * (r_best - s) + b))
+    if target is None:
+        return term
+    v.scatter_add_(1, target, z.new_full(target.shape, -b))
+    ce = (top - z.gather(1, target)) + softplus(-d)
+    return term.mul_(a).add_(ce, alpha=b)
+
+
+def _position(z: Tensor, top: Tensor) -> Tensor:
+    """(n, 1) Where each row has its maximum `top`."""
+    if z.device.type != "cpu":
+        return z.argmax(-1, keepdim=True)
+    # On the CPU `argmax` takes longer than an exponential; these passes take less than half of it.
+    places = torch.arange(z.shape[1], dtype=z.dtype)
+    found = (z - top).sign_().add_(1.0).mul_(places).amax(-1, keepdim=True)
+    return found.long().clamp_(0, z.shape[1] - 1)  # a row with nan finds nothing
