@@ -20,6 +20,7 @@ ROOMS = [
     "adapters",
     "losses",
     "functional",
+    "reference",
     "decision",
     "metrics",
     "penalty",
