@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from untrue import Hierarchy, Penalty, Temperature, calibrate, decide, metrics
+from untrue import Hierarchy, Penalty, Temperature, calibrate, decide, decision, metrics
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics import inputs
 
@@ -281,6 +281,22 @@ def test_data_without_errors_leave_room_for_some() -> None:
     tied = np.tile([3.0, 3.0, 0.0], (n, 1))
     assert 0.1 < calibrate(tied, np.zeros(n, int)).temperature < 10
     assert 0.1 < calibrate([[3.0, 0.0]], [0]).temperature < 10
+    assert 0.1 < calibrate([[3.0, 3.0, 0.0]], [0]).temperature < 10
+
+
+@pytest.mark.parametrize("root", [1e-9, 0.3, 1.0, 7e5])
+@pytest.mark.parametrize(
+    "shape", [lambda x: x**6 - 1, lambda x: 1 - x**-6, lambda x: -math.expm1(1 - x**3)]
+)
+def test_a_root_is_found_in_few_looks(root: float, shape: Any) -> None:
+    looks = []
+
+    def increasing(b: float) -> float:
+        looks.append(b)
+        return float(shape(b / root))
+
+    assert decision._root(increasing, root * 3000) == pytest.approx(root, rel=1e-12)
+    assert len(looks) < 40
 
 
 def test_data_that_contradict_the_logits_become_all_but_uniform_with_a_warning() -> None:

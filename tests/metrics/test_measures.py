@@ -292,6 +292,15 @@ def test_a_free_constant_answer_cannot_be_beaten() -> None:
     assert math.isnan(metrics.adjusted_expected_cost([[5, 0, 1], [0, 4, 0], [0, 0, 4]], penalty))
 
 
+def test_a_free_answer_is_free_whatever_the_rounding() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        default = float(rng.random())
+        penalty = Penalty.from_rules(7, {(i, 0): 0.0 for i in range(1, 7)}, default=default)
+        cm = rng.integers(1, 50, (7, 7))
+        assert metrics.adjusted_expected_cost(cm, penalty) == math.inf
+
+
 def test_the_best_constant_answer_has_adjusted_cost_one() -> None:
     penalty = PENALTIES["dense"]
     counts = np.array([5, 1, 7, 2, 9])
