@@ -1,0 +1,169 @@
+"""`untrue penalty show | check | convert | new | suggest`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from untrue.errors import ArgumentError
+
+app = typer.Typer(
+    help="Show, check, convert and start files of costs.",
+    epilog="Example: `untrue penalty show costs.toml`",
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(help="Costs as .toml, .json, .csv or .npy.")]
+Names = Annotated[
+    str | None, typer.Option("--classes", help="Class names of an .npy file: a,b,c", metavar="A,B")
+]
+
+
+@app.command(epilog="Example: `untrue penalty show costs.toml --html costs.html`")
+def show(
+    file: File,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the whole matrix as a page here too.")
+    ] = None,
+    classes: Names = None,
+) -> None:
+    """Print what each mistake costs: the matrix, or of many classes the dearest mistakes."""
+    from untrue.cli.showing import console, say
+    from untrue.cli.showing import show as print_table
+    from untrue.penalty import Penalty
+    from untrue.report.penalty_page import cost_tables, penalty_page
+    from untrue.tools.placing import check_parent, place_text
+    from untrue.tools.starting import split_names
+
+    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
+    if html is not None:
+        check_parent(html)
+    where = console()
+    say(where, f"{file}: {penalty!r}")
+    for table in cost_tables(penalty, width=where.width):
+        print_table(where, table)
+    if html is not None:
+        say(where, str(place_text(html, penalty_page(penalty, name=file.name))))
+
+
+@app.command(epilog="Example: `untrue penalty check costs.toml`")
+def check(file: File, classes: Names = None) -> None:
+    """Look for what is likely to disappoint: free classes, lopsided pairs, scale, easy answers.
+
+    Exit code 2 only when the file cannot be used at all.
+    """
+    from untrue.cli.showing import console, say
+    from untrue.cli.showing import show as print_table
+    from untrue.penalty import Penalty
+    from untrue.report.penalty_page import diagnosis_tables
+    from untrue.tools.diagnosis import diagnose
+    from untrue.tools.starting import split_names
+
+    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
+    found = diagnose(penalty)
+    where = console()
+    for table in diagnosis_tables(found, name=file.name):
+        print_table(where, table)
+    for remark in found.remarks:
+        say(where, f"Mind: {remark}")
+    if not found.remarks:
+        say(where, "Nothing to worry about.")
+
+
+@app.command(epilog="Example: `untrue penalty convert costs.csv costs.toml`")
+def convert(
+    source: File,
+    target: Annotated[Path, typer.Argument(help="Where to: its ending says which format.")],
+    classes: Names = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+) -> None:
+    """Write the same costs in another format; numbers come back exactly."""
+    from untrue.penalty import Penalty
+    from untrue.tools.placing import check_parent
+    from untrue.tools.starting import split_names
+
+    check_free(target, force=force)
+    check_parent(target)
+    penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
+    typer.echo(penalty.save(target))
+
+
+@app.command(epilog="Example: `untrue penalty new --classes cat,dog,tumour --out costs.toml`")
+def new(
+    classes: Annotated[
+        str | None, typer.Option(help="Class names, in order.", metavar="A,B,C")
+    ] = None,
+    hierarchy: Annotated[
+        Path | None, typer.Option(help="A tree as .csv (parent,child) or .json.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+) -> None:
+    """Write a commented TOML of costs to fill in, by names or by a tree of classes."""
+    from untrue.tools.placing import place_text
+    from untrue.tools.starting import split_names, template
+    from untrue.tools.trees import read_tree
+
+    check_free(out, force=force)
+    if out.suffix.lower() != ".toml":
+        raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
+    names = split_names(classes) if classes else None
+    tree = read_tree(hierarchy, classes=names) if hierarchy else None
+    typer.echo(place_text(out, template(names, tree)))
+
+
+@app.command(
+    epilog="Example: `untrue penalty suggest --confusion cm.csv --rule 'tumour->benign=20'`"
+)
+def suggest(
+    confusion: Annotated[
+        Path,
+        typer.Option(help="Counts as CSV: header row and first column are class names, rows true."),
+    ],
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="A cost you know, 'TRUE->SAID=COST'; may be given several times."),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="distance: seldom confused classes are far apart, and taking one for the other "
+            "costs more; frequency: what happens most costs most."
+        ),
+    ] = "distance",
+    greatest: Annotated[float, typer.Option(help="The dearest mistake; the cheapest costs 1.")] = 5,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.csv"),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+) -> None:
+    """Suggest a starting matrix from a confusion matrix and the costs you know."""
+    from untrue.cli.showing import console, say
+    from untrue.cli.showing import show as print_table
+    from untrue.report.penalty_page import suggestion_table
+    from untrue.tools.confusion_file import read_confusion_csv
+    from untrue.tools.placing import check_parent
+    from untrue.tools.starting import parse_rule
+    from untrue.tools.starting import suggest as suggestion
+
+    check_free(out, force=force)
+    check_parent(out)
+    names, counts = read_confusion_csv(confusion)
+    rules = [parse_rule(text) for text in rule or []]
+    found = suggestion(names, counts, rules, by=by, greatest=greatest)
+    saved = found.penalty.save(out)
+    where = console()
+    print_table(where, suggestion_table(found))
+    for true, said, cost in found.unseen:
+        say(
+            where,
+            f"Mind: {true} was never taken for {said} in these counts, so that its cost of "
+            f"{cost:g} adds nothing to what the errors cost now.",
+        )
+    say(where, "A starting point, not an answer: change what you know better, then check it.")
+    say(where, str(saved))
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise ArgumentError(f"{path} is there already; name another file or add --force.")

@@ -1,0 +1,208 @@
+"""A penalty to start from: a commented TOML to fill in, or a matrix from a confusion matrix."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from untrue.errors import ArgumentError, PenaltyError
+from untrue.hierarchy import Hierarchy
+from untrue.metrics import Confusion, costliest_confusions, expected_cost
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.penalty import Penalty
+from untrue.penalty.base import check_classes
+
+By = Literal["distance", "frequency"]
+Rule = tuple[str, str, float]
+
+_FLAT = """\
+# What each mistake costs. Fill in, then look at it with: untrue penalty check THIS_FILE
+# A right answer costs nothing; every cost is a number of 0 or more.
+
+classes = {classes}
+
+# Every mistake without a rule of its own costs this much.
+default = 1.0
+
+# One [[rule]] for each mistake that costs more (or less) than the default. Each reads: when the
+# truth is `true` and the model says `predicted`, that costs `cost`. The other direction is a rule
+# of its own. Take the # away to use one.
+#
+# [[rule]]
+# true = {first}
+# predicted = {second}
+# cost = 20.0
+#
+# [[rule]]
+# true = {second}
+# predicted = {first}
+# cost = 2.0
+"""
+
+_TREE = """\
+# What each mistake costs, by a tree of classes. Fill in, then look at it with:
+# untrue penalty check THIS_FILE
+
+classes = {classes}
+
+# The cost by the height of the lowest common ancestor of the true and the predicted class:
+# the first is a right answer and stays 0; the last is a mistake across the whole tree.
+{heights}
+height_costs = {costs}
+
+# The tree, as [parent, child].
+edges = [
+{edges}
+]
+"""
+
+
+def template(classes: Sequence[str] | None, tree: Hierarchy | None = None) -> str:
+    """A commented TOML penalty: rules for `classes`, or costs by height for `tree`."""
+    if tree is not None:
+        edges = "\n".join(f"    [{_quoted(up)}, {_quoted(name)}]," for up, name in tree.edges())
+        return _TREE.format(
+            classes=_listed(tree.classes),
+            heights="\n".join(_height_comments(tree)),
+            costs=[float(h) for h in range(tree.max_height + 1)],
+            edges=edges,
+        )
+    if classes is None:
+        raise ArgumentError("Name the classes (--classes a,b,c) or give a tree (--hierarchy).")
+    names = check_classes(classes)
+    if len(names) < 2:
+        raise ArgumentError(f"A penalty to fill in needs at least two classes; got {len(names)}.")
+    return _FLAT.format(classes=_listed(names), first=_quoted(names[0]), second=_quoted(names[1]))
+
+
+def _height_comments(tree: Hierarchy) -> Iterable[str]:
+    """One line for each height, with a pair of classes that meets there."""
+    k = min(tree.n_classes, 300)
+    everyone = np.arange(k)
+    heights = tree.height(everyone[:, None], everyone[None, :])
+    for h in range(1, tree.max_height + 1):
+        pairs = np.argwhere(heights == h)
+        if len(pairs):
+            a, b = (tree.classes[n] for n in pairs[0].tolist())
+            yield f"#   height {h}: such as {a} taken for {b}"
+        else:
+            yield f"#   height {h}"
+
+
+def parse_rule(text: str) -> Rule:
+    """`"tumour->benign=20"` as ("tumour", "benign", 20.0).
+
+    >>> parse_rule("tumour -> benign = 20")
+    ('tumour', 'benign', 20.0)
+    """
+    match = re.fullmatch(r"\s*(.+?)\s*->\s*(.+?)\s*=\s*([^=]+?)\s*", text)
+    try:
+        if match is None:
+            raise ValueError
+        return match[1], match[2], float(match[3])
+    except ValueError:
+        raise ArgumentError(
+            f"A rule reads `TRUE->SAID=COST`, such as `tumour->benign=20`; got {text!r}."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A starting penalty, and what the errors that were counted cost under it.
+
+    dearest   the confusions that take most of the cost now; `unseen` are the rules whose mistake
+              never happened in the counts
+    """
+
+    penalty: Penalty
+    expected_cost: float
+    total_cost: float
+    dearest: tuple[Confusion, ...]
+    unseen: tuple[Rule, ...]
+
+
+def suggest(
+    classes: Sequence[str],
+    counts: IntArray,
+    rules: Iterable[Rule] = (),
+    *,
+    by: By = "distance",
+    greatest: float = 5.0,
+) -> Suggestion:
+    """A starting matrix from a confusion matrix (k, k), between 1 and `greatest`, and rules.
+
+    With the confusion rate of two classes, both ways together and smoothed by half a count,
+    r = (n_ij + n_ji + 1/2) / (n_i + n_j + 1), every mistake costs
+
+    - by "distance":  1 + (greatest - 1) (log r_max - log r) / (log r_max - log r_min): classes
+      that are seldom confused lie far apart, and taking one for the other is the worse mistake;
+    - by "frequency": 1 + (greatest - 1) (rate_ij / greatest rate), rate_ij = n_ij / n_i: what
+      happens most is charged most, so that training works against it.
+
+    Costs are rounded to two digits; `rules` then set single cells, and lead.
+    """
+    if not greatest >= 1:
+        raise ArgumentError(f"`greatest` must be at least 1, the least cost; got {greatest}.")
+    if by not in ("distance", "frequency"):
+        raise ArgumentError(f"`by` must be 'distance' or 'frequency'; got {by!r}.")
+    share = _remoteness(counts) if by == "distance" else _frequency(counts)
+    matrix = np.round(1.0 + (greatest - 1.0) * share, 2)
+    np.fill_diagonal(matrix, 0.0)
+    positions = {name: i for i, name in enumerate(classes)}
+    unseen = []
+    for true, said, cost in rules:
+        # Checked by the rules' own builder, for its messages.
+        Penalty.from_rules(classes, {(true, said): cost})
+        i, j = positions[true], positions[said]
+        matrix[i, j] = cost
+        if counts[i, j] == 0:
+            unseen.append((true, said, cost))
+    penalty = Penalty.from_matrix(matrix, list(classes))
+    mean = expected_cost(counts, penalty)
+    return Suggestion(
+        penalty=penalty,
+        expected_cost=mean,
+        total_cost=mean * int(counts.sum()) if counts.sum() else 0.0,
+        dearest=costliest_confusions(counts, penalty, 5),
+        unseen=tuple(unseen),
+    )
+
+
+def _remoteness(counts: IntArray) -> FloatArray:
+    """Between 0 (the most confused pair) and 1 (the least), symmetric."""
+    of_class = counts.sum(axis=1)
+    rate = (counts + counts.T + 0.5) / (of_class[:, None] + of_class[None, :] + 1.0)
+    far = -np.log(rate)
+    off = ~np.eye(len(counts), dtype=bool)
+    low, high = far[off].min(), far[off].max()
+    return np.asarray((far - low) / (high - low) if high > low else np.zeros_like(far))
+
+
+def _frequency(counts: IntArray) -> FloatArray:
+    rate = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    np.fill_diagonal(rate, 0.0)
+    return np.asarray(rate / rate.max() if rate.max() > 0 else rate)
+
+
+def _quoted(name: str) -> str:
+    # JSON's strings are TOML's.
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= 8:
+        return f"[{', '.join(map(_quoted, names))}]"
+    return "[\n" + "".join(f"    {_quoted(name)},\n" for name in names) + "]"
+
+
+def split_names(text: str) -> list[str]:
+    """`"a, b,c"` as a list of names."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise PenaltyError(f"Class names are separated by single commas; got {text!r}.")
+    return names

@@ -1,0 +1,44 @@
+"""Trees of classes from files, fitted to the classes of a penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from untrue.errors import HierarchyError
+from untrue.hierarchy import Hierarchy
+from untrue.metrics.inputs import IntArray
+
+
+def read_tree(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
+    """A hierarchy from .csv (parent,child) or .json, with these classes in this order."""
+    readers = {".csv": Hierarchy.from_csv, ".json": Hierarchy.from_json}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise HierarchyError(f"{path}: a tree of classes ends in .csv or .json.")
+    try:
+        return reader(path, classes=classes)
+    except HierarchyError as error:
+        message = str(error)
+        raise HierarchyError(
+            message if message.startswith(str(path)) else f"{path}: {message}"
+        ) from None
+
+
+def super_classes(tree: Hierarchy) -> tuple[dict[str, tuple[str, ...]], IntArray] | None:
+    """The coarsest groups that tell classes apart and are no single classes, and each class's.
+
+    None for a tree without such a level (a flat one).
+    """
+    for level in range(1, int(tree.depths.max()) + 1):
+        groups = tree.groups(level)
+        if len(groups) > 1:
+            return (groups, tree.coarsen(level)) if len(groups) < tree.n_classes else None
+    return None
+
+
+def group_order(groups: IntArray) -> IntArray:
+    """Positions of the classes with the members of each group side by side."""
+    return np.argsort(groups, kind="stable").astype(np.int64)
