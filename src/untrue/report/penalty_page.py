@@ -88,9 +88,9 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
             Table(
                 "Lopsided pairs, most first",
                 "Right when one direction is the worse mistake; a slip when it is not.",
-                (Column("this"), Column("that"), Column("this for that"), Column("that for this")),
+                (Column("true"), Column("said"), Column("cost"), Column("the other way round")),
                 tuple(
-                    (pair.first, pair.second, number(pair.there), number(pair.back))
+                    (pair.true, pair.said, number(pair.there), number(pair.back))
                     for pair in found.lopsided
                 ),
             )

@@ -1,0 +1,207 @@
+"""Figures as SVG and PNG files, drawn by matplotlib from the same descriptions as the page.
+
+No global state of matplotlib is touched: no pyplot, no window, no style of the user's. Names are
+drawn as they are ('$5' is no formula), and the same figure gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from untrue.report.figures import (
+    INK,
+    NAMES_UP_TO,
+    ZONE_COLOUR,
+    Axis,
+    Change,
+    Confusion,
+    Curves,
+    Figure,
+    Series,
+    number,
+    shortened,
+    span,
+)
+from untrue.report.needs import need
+from untrue.report.page import write_bytes
+from untrue.report.web import DIAGONAL, GRID, SCALE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Plot
+    from matplotlib.figure import Figure as Sheet
+
+STYLE: dict[str, Any] = {
+    "font.size": 10,
+    "axes.edgecolor": "#888888",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID,
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "untrue",
+    "legend.frameon": False,
+}
+
+
+def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Path]:
+    """Write `stem`.svg and `stem`.png; their folder is made when absent."""
+    matplotlib = need("matplotlib", "Drawing figures as files")
+    need("matplotlib.backends.backend_agg", "Drawing figures as files")
+    stem = Path(stem)
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The user's own style must not change the figures; the fonts of a machine lack some
+        # signs, which then are boxes in the PNG and as they should be in the SVG.
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        sheet = _sheet(figure)
+        written = []
+        for kind, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": dpi})):
+            content = io.BytesIO()
+            sheet.savefig(content, format=kind, facecolor="white", **options)
+            written.append(write_bytes(stem.with_name(f"{stem.name}.{kind}"), content.getvalue()))
+    return written[0], written[1]
+
+
+def _sheet(figure: Figure) -> Sheet:
+    width, height = _size(figure)
+    sheet: Sheet = need("matplotlib.figure", "Drawing figures as files").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    sheet.suptitle(figure.title, fontsize=12, fontweight="bold")
+    if isinstance(figure, Curves):
+        _curves(sheet, figure)
+    elif isinstance(figure, Change):
+        _change(sheet, figure)
+    else:
+        _confusion(sheet, figure)
+    return sheet
+
+
+def _size(figure: Figure) -> tuple[float, float]:
+    if isinstance(figure, Curves):
+        return 8.0, 4.8
+    if isinstance(figure, Change):
+        return 8.0, 1.6 + 0.36 * max(2, len(figure.rows))
+    return 1.0 + 5.2 * len(figure.panels), 5.4
+
+
+def _curves(sheet: Sheet, figure: Curves) -> None:
+    plot = sheet.add_subplot()
+    plot.grid(visible=True)
+    plot.set_axisbelow(True)
+    for index, series in enumerate(figure.series):
+        _points(plot, series, figure.placed(index))
+        for point in series.points:
+            if point.label:
+                plot.annotate(
+                    point.label,
+                    (point.x, point.y),
+                    textcoords="offset points",
+                    xytext=(0, 7),
+                    ha="center",
+                    fontsize=8,
+                    color=series.colour,
+                )
+    rings = [(p.x, p.y) for s in figure.series for p in s.points if p.marked]
+    if rings:
+        xs, ys = zip(*rings, strict=True)
+        plot.plot(xs, ys, "o", ms=15, mfc="none", mec=INK, mew=2, ls="none", label="chosen")
+    _axis(plot.xaxis, plot, figure.x)
+    _axis(plot.yaxis, plot, figure.y)
+    if len(figure.series) > 1 or rings:
+        sheet.legend(loc="outside right upper")
+
+
+def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float = 6) -> None:
+    """Markers with intervals; an interval that is not there has no length."""
+    points = series.points
+    ys = [point.y for point in points]
+
+    def reach(values: list[float], ends: list[tuple[float, float] | None]) -> Any:
+        if not any(ends):
+            return None
+        pairs = [e or (v, v) for v, e in zip(values, ends, strict=True)]
+        low = [v - p[0] for v, p in zip(values, pairs, strict=True)]
+        high = [p[1] - v for v, p in zip(values, pairs, strict=True)]
+        return np.array([low, high])
+
+    plot.errorbar(
+        list(places),
+        ys,
+        xerr=reach([p.x for p in points], [span(p.x_low, p.x_high) for p in points]),
+        yerr=reach(ys, [span(p.y_low, p.y_high) for p in points]),
+        label=series.name,
+        color=series.colour,
+        marker=series.marker[1],
+        markersize=size,
+        linestyle=("--" if series.dashed else "-") if series.joined else "none",
+        linewidth=1.6,
+        elinewidth=1.0,
+        capsize=2.5,
+    )
+
+
+def _axis(axis: Any, plot: Plot, told: Axis) -> None:
+    side = "x" if axis is plot.xaxis else "y"
+    axis.set_label_text(told.label)
+    if told.log:
+        getattr(plot, f"set_{side}scale")("log")
+    elif told.from_zero:
+        getattr(plot, f"set_{side}lim")(**{"left" if side == "x" else "bottom": 0})
+    if told.ticks:
+        labels = [number(tick) if tick >= 1 else f"{tick:g}" for tick in told.ticks]
+        axis.set_ticks(list(told.ticks), labels=labels)
+
+
+def _change(sheet: Sheet, figure: Change) -> None:
+    plot = sheet.add_subplot()
+    plot.grid(visible=True, axis="x")
+    plot.set_axisbelow(True)
+    before, after = figure.series()
+    for old, new in zip(before.points, after.points, strict=True):
+        plot.plot([old.x, new.x], [old.y, new.y], color="#999999", linewidth=2.5, zorder=1)
+    for series in (before, after):
+        _points(plot, series, tuple(point.x for point in series.points), size=9)
+    names = [shortened(row.name, 32) for row in figure.rows]
+    plot.set_yticks(range(len(names)), labels=names)
+    plot.set_ylim(len(names) - 0.5, -0.5)
+    _axis(plot.xaxis, plot, figure.x)
+    sheet.legend(loc="outside right upper")
+
+
+def _confusion(sheet: Sheet, figure: Confusion) -> None:
+    colors = need("matplotlib.colors", "Drawing figures as files")
+    scale = colors.LinearSegmentedColormap.from_list("errors", SCALE)
+    grey = colors.ListedColormap([DIAGONAL])
+    k = len(figure.classes)
+    same = np.eye(k, dtype=bool)
+    plots = sheet.subplots(1, len(figure.panels), squeeze=False)[0]
+    places, labels = figure.ticks()
+    for plot, panel in zip(plots, figure.panels, strict=True):
+        errors = np.ma.masked_array(panel.values, mask=same)
+        image = plot.imshow(errors, cmap=scale, vmin=0, vmax=figure.largest)
+        plot.imshow(np.ma.masked_array(np.zeros((k, k)), mask=~same), cmap=grey)
+        for (x0, y0), (x1, y1) in figure.outline():
+            width = 2.0 if k <= NAMES_UP_TO else 0.7
+            plot.plot([x0, x1], [y0, y1], color=ZONE_COLOUR, linewidth=width, clip_on=False)
+        if figure.shows_numbers:
+            for i, j in np.argwhere(panel.values != 0).tolist():
+                value = float(panel.values[i, j])
+                dark = i != j and value > 0.6 * figure.largest
+                colour = "white" if dark else INK
+                plot.text(j, i, number(value), ha="center", va="center", fontsize=7, color=colour)
+        small = 8 if len(places) <= 16 else 6.5
+        level = sum(map(len, labels)) <= 24
+        plot.set_xticks(places, labels=labels, rotation=0 if level else 90, fontsize=small)
+        plot.set_yticks(places, labels=labels, fontsize=small)
+        plot.tick_params(length=2)
+        plot.set_title(panel.title, fontsize=10)
+        plot.set_xlabel("said")
+        plot.set_ylabel("truth")
+    sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)
