@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +203,15 @@ class Confusion:
     def shows_numbers(self) -> bool:
         return len(self.classes) <= NUMBERS_UP_TO
 
+    @property
+    def said_label(self) -> str:
+        return f"said (numbers: {self.unit})" if self.shows_numbers else "said"
+
+    def dark(self, panel: Panel) -> npt.NDArray[np.bool_]:
+        """Which cells (k, k) are so full that ink on them cannot be read."""
+        same = np.eye(len(self.classes), dtype=bool)
+        return np.asarray((panel.values > 0.45 * self.largest) & ~same)
+
     def ticks(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
         """Where on the axes names stand, and the names, shortened to fit."""
         k = len(self.classes)
@@ -265,6 +275,21 @@ def number(value: float) -> str:
     if float(value).is_integer() or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def ends(
+    axis: Axis, series: Iterable[Series], side: Literal["x", "y"]
+) -> tuple[float, float] | None:
+    """Where an axis starts and ends, or None for as the drawing library likes it.
+
+    An interval that reaches below zero is cut there on an axis from zero: a count cannot.
+    """
+    if axis.log or not axis.from_zero:
+        return None
+    names = (side, f"{side}_high")
+    values = (getattr(point, name) for s in series for point in s.points for name in names)
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    return 0.0, 1.06 * max(finite, default=1.0) or 1.0
 
 
 def span(low: float | None, high: float | None) -> tuple[float, float] | None:

@@ -23,6 +23,7 @@ from untrue.report.figures import (
     Curves,
     Figure,
     Series,
+    ends,
     number,
     shortened,
     span,
@@ -60,6 +61,9 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         matplotlib.rcParams.update(STYLE)
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         sheet = _sheet(figure)
+        # Placing everything takes most of the time, and is the same for both files.
+        sheet.draw_without_rendering()
+        sheet.set_layout_engine("none")
         written = []
         for kind, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": dpi})):
             content = io.BytesIO()
@@ -103,8 +107,8 @@ def _curves(sheet: Sheet, figure: Curves) -> None:
                     point.label,
                     (point.x, point.y),
                     textcoords="offset points",
-                    xytext=(0, 7),
-                    ha="center",
+                    xytext=(4, 4),
+                    ha="left",
                     fontsize=8,
                     color=series.colour,
                 )
@@ -112,8 +116,8 @@ def _curves(sheet: Sheet, figure: Curves) -> None:
     if rings:
         xs, ys = zip(*rings, strict=True)
         plot.plot(xs, ys, "o", ms=15, mfc="none", mec=INK, mew=2, ls="none", label="chosen")
-    _axis(plot.xaxis, plot, figure.x)
-    _axis(plot.yaxis, plot, figure.y)
+    _axis(plot.xaxis, plot, figure.x, ends(figure.x, figure.series, "x"))
+    _axis(plot.yaxis, plot, figure.y, ends(figure.y, figure.series, "y"))
     if len(figure.series) > 1 or rings:
         sheet.legend(loc="outside right upper")
 
@@ -123,10 +127,10 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
     points = series.points
     ys = [point.y for point in points]
 
-    def reach(values: list[float], ends: list[tuple[float, float] | None]) -> Any:
-        if not any(ends):
+    def reach(values: list[float], spans: list[tuple[float, float] | None]) -> Any:
+        if not any(spans):
             return None
-        pairs = [e or (v, v) for v, e in zip(values, ends, strict=True)]
+        pairs = [e or (v, v) for v, e in zip(values, spans, strict=True)]
         low = [v - p[0] for v, p in zip(values, pairs, strict=True)]
         high = [p[1] - v for v, p in zip(values, pairs, strict=True)]
         return np.array([low, high])
@@ -147,13 +151,13 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
     )
 
 
-def _axis(axis: Any, plot: Plot, told: Axis) -> None:
+def _axis(axis: Any, plot: Plot, told: Axis, limits: tuple[float, float] | None) -> None:
     side = "x" if axis is plot.xaxis else "y"
     axis.set_label_text(told.label)
     if told.log:
         getattr(plot, f"set_{side}scale")("log")
-    elif told.from_zero:
-        getattr(plot, f"set_{side}lim")(**{"left" if side == "x" else "bottom": 0})
+    if limits is not None:
+        getattr(plot, f"set_{side}lim")(*limits)
     if told.ticks:
         labels = [number(tick) if tick >= 1 else f"{tick:g}" for tick in told.ticks]
         axis.set_ticks(list(told.ticks), labels=labels)
@@ -171,7 +175,7 @@ def _change(sheet: Sheet, figure: Change) -> None:
     names = [shortened(row.name, 32) for row in figure.rows]
     plot.set_yticks(range(len(names)), labels=names)
     plot.set_ylim(len(names) - 0.5, -0.5)
-    _axis(plot.xaxis, plot, figure.x)
+    _axis(plot.xaxis, plot, figure.x, ends(figure.x, (before, after), "x"))
     sheet.legend(loc="outside right upper")
 
 
@@ -191,10 +195,10 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
             width = 2.0 if k <= NAMES_UP_TO else 0.7
             plot.plot([x0, x1], [y0, y1], color=ZONE_COLOUR, linewidth=width, clip_on=False)
         if figure.shows_numbers:
+            dark = figure.dark(panel)
             for i, j in np.argwhere(panel.values != 0).tolist():
                 value = float(panel.values[i, j])
-                dark = i != j and value > 0.6 * figure.largest
-                colour = "white" if dark else INK
+                colour = "white" if dark[i, j] else INK
                 plot.text(j, i, number(value), ha="center", va="center", fontsize=7, color=colour)
         small = 8 if len(places) <= 16 else 6.5
         level = sum(map(len, labels)) <= 24
@@ -202,6 +206,7 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
         plot.set_yticks(places, labels=labels, fontsize=small)
         plot.tick_params(length=2)
         plot.set_title(panel.title, fontsize=10)
-        plot.set_xlabel("said")
+        plot.set_xlabel(figure.said_label)
         plot.set_ylabel("truth")
-    sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)
+    if not figure.shows_numbers:
+        sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)

@@ -2,9 +2,9 @@
 (function () {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const looks = {
-    light: { ink: "#222222", grid: "#d9d9d9", diagonal: "#e4e4e4", label: "#ffffff",
+    light: { ink: "#222222", over: "#ffffff", grid: "#d9d9d9", diagonal: "#e4e4e4", label: "#ffffff",
       scale: [[0, "#ffffff"], [0.15, "#d6e6f4"], [0.5, "#6aaed6"], [1, "#08306b"]] },
-    dark: { ink: "#e8e8e8", grid: "#3a3d45", diagonal: "#34373f", label: "#2a2d35",
+    dark: { ink: "#e8e8e8", over: "#111111", grid: "#3a3d45", diagonal: "#34373f", label: "#2a2d35",
       scale: [[0, "#1d2027"], [0.15, "#173a5e"], [0.5, "#3182bd"], [1, "#deebf7"]] },
   };
   function dressed(told) {
@@ -25,6 +25,7 @@
         if (trace.marker.line) trace.marker.line.color = look.ink;
         for (const side of ["error_x", "error_y"]) if (trace[side]) trace[side].color = look.ink;
       }
+      if (meta.text) trace.textfont.color = meta.text === "on dark" ? look.over : look.ink;
       if (meta.scale === "errors") trace.colorscale = look.scale;
       if (meta.scale === "diagonal") trace.colorscale = [[0, look.diagonal], [1, look.diagonal]];
     }

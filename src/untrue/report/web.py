@@ -23,6 +23,7 @@ from untrue.report.figures import (
     Panel,
     Point,
     Series,
+    ends,
     number,
     shortened,
     span,
@@ -74,8 +75,8 @@ def _curves(figure: Curves) -> Drawing:
             }
         )
     layout = _layout(height=430)
-    layout["xaxis"] = _axis(figure.x)
-    layout["yaxis"] = _axis(figure.y)
+    layout["xaxis"] = _axis(figure.x, ends(figure.x, figure.series, "x"))
+    layout["yaxis"] = _axis(figure.y, ends(figure.y, figure.series, "y"))
     return {"title": "", "data": data, "layout": layout}
 
 
@@ -101,18 +102,18 @@ def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) 
     }
     if labelled:
         trace["text"] = [safe(point.label) for point in points]
-        trace["textposition"] = "top center"
+        trace["textposition"] = "top right"
         trace["textfont"] = {"size": 11}
-    for side, ends in (
+    for side, reach in (
         ("error_y", [(p.y, span(p.y_low, p.y_high)) for p in points]),
         ("error_x", [(p.x, span(p.x_low, p.x_high)) for p in points]),
     ):
-        if any(found for _, found in ends):
+        if any(found for _, found in reach):
             trace[side] = {
                 "type": "data",
                 "symmetric": False,
-                "array": [found[1] - value if found else 0.0 for value, found in ends],
-                "arrayminus": [value - found[0] if found else 0.0 for value, found in ends],
+                "array": [found[1] - value if found else 0.0 for value, found in reach],
+                "arrayminus": [value - found[0] if found else 0.0 for value, found in reach],
                 "color": series.colour,
                 "thickness": 1.2,
                 "width": 3,
@@ -124,11 +125,11 @@ def _said(series: Series, point: Point, x_said: str, y_said: str) -> str:
     lines = [f"<b>{safe(series.name)}</b>"]
     if point.label:
         lines.append(safe(point.label))
-    for said, value, ends in (
+    for said, value, reach in (
         (x_said, point.x, span(point.x_low, point.x_high)),
         (y_said, point.y, span(point.y_low, point.y_high)),
     ):
-        interval = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
+        interval = f" [{number(reach[0])}, {number(reach[1])}]" if reach else ""
         lines.append(f"{safe(said)}{number(value)}{interval}")
     return "<br>".join(lines)
 
@@ -163,7 +164,7 @@ def _change(figure: Change) -> Drawing:
         ]
         data.append(trace)
     layout = _layout(height=130 + 34 * max(2, len(names)))
-    layout["xaxis"] = _axis(figure.x)
+    layout["xaxis"] = _axis(figure.x, ends(figure.x, (before, after), "x"))
     layout["yaxis"] = {
         **_axis(Axis("")),
         "tickvals": list(range(len(names))),
@@ -191,9 +192,6 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
         "xgap": 1 if k <= NAMES_UP_TO else 0,
         "ygap": 1 if k <= NAMES_UP_TO else 0,
     }
-    if figure.shows_numbers:
-        common["text"] = [[number(float(v)) if v else "" for v in row] for row in panel.values]
-        common["texttemplate"] = "%{text}"
     data: list[dict[str, Any]] = [
         {
             **common,
@@ -202,9 +200,15 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
             "zmin": 0,
             "zmax": figure.largest,
             "colorscale": SCALE,
+            "showscale": not figure.shows_numbers,
+            # Above the cells, where it takes no width from them on a phone.
             "colorbar": {
-                "title": {"text": safe(figure.unit), "side": "right"},
-                "thickness": 10,
+                "title": {"text": safe(figure.unit), "side": "top"},
+                "orientation": "h",
+                "thickness": 8,
+                "y": 1.0,
+                "ypad": 4,
+                "yanchor": "bottom",
                 "outlinewidth": 0,
             },
             "meta": {"scale": "errors"},
@@ -220,6 +224,8 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
             "meta": {"scale": "diagonal"},
         },
     ]
+    if figure.shows_numbers:
+        data += [_numbers(figure, panel, on_dark=False), _numbers(figure, panel, on_dark=True)]
     if figure.zone is not None:
         xs: list[float | None] = []
         ys: list[float | None] = []
@@ -247,9 +253,33 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
     }
     layout = _layout(height=470)
     layout["margin"]["t"] = 10
-    layout["xaxis"] = {**_axis(Axis("said")), **ticks, "tickangle": -90 if _long(labels) else 0}
+    layout["xaxis"] = {
+        **_axis(Axis(figure.said_label)),
+        **ticks,
+        "tickangle": -90 if _long(labels) else 0,
+    }
     layout["yaxis"] = {**_axis(Axis("truth")), **ticks, "range": [k - 0.5, -0.5]}
     return {"title": panel.title, "data": data, "layout": layout}
+
+
+def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any]:
+    """The counts in the cells, as a trace of their own: plotly's contrast fails mid-scale."""
+    cells = np.argwhere((panel.values != 0) & (figure.dark(panel) == on_dark)).tolist()
+    texts = [number(float(panel.values[i, j])) for i, j in cells]
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [j for _, j in cells],
+        "y": [i for i, _ in cells],
+        "text": texts,
+        "textfont": {
+            "size": [10 if len(text) < 4 else 8 for text in texts],
+            "color": "#ffffff" if on_dark else INK,
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": {"text": "on dark" if on_dark else "on light"},
+    }
 
 
 def _cell_said(figure: Confusion, true: str, said: str, value: float, i: int, j: int) -> str:
@@ -285,7 +315,7 @@ def _layout(*, height: int) -> dict[str, Any]:
     }
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "title": {"text": safe(axis.label), "standoff": 8},
         "automargin": True,
@@ -297,8 +327,8 @@ def _axis(axis: Axis) -> dict[str, Any]:
     }
     if axis.log:
         told["type"] = "log"
-    elif axis.from_zero:
-        told["rangemode"] = "tozero"
+    if ends is not None:
+        told["range"] = list(ends)
     if axis.ticks:
         told["tickvals"] = list(axis.ticks)
         told["ticktext"] = [number(tick) if tick >= 1 else f"{tick:g}" for tick in axis.ticks]
