@@ -1,4 +1,4 @@
-"""A tree of classes: reading, checking, heights, coarsening.
+"""A tree of classes: checking, heights, coarsening.
 
 A `Hierarchy` is immutable. Its classes are the leaves unless told otherwise; they may be inner
 nodes too ("a dog, breed unknown"). Names are strings; an integer always means a position in
@@ -7,17 +7,18 @@ nodes too ("a dog, breed unknown"). Names are strings; an integer always means a
 
 from __future__ import annotations
 
-import csv
-import json
-from collections import Counter
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import HierarchyError, nearest
+from untrue.hierarchy import readers
+from untrue.hierarchy.names import check_classes, check_names
 
 Ints = npt.NDArray[np.int64]
 Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
@@ -43,15 +44,25 @@ class Hierarchy:
     (1, 2)
     """
 
+    names: tuple[str, ...]
+    parents: Ints
+    sizes: Ints
+    depths: Ints
+    heights: Ints
+    class_nodes: Ints
+    classes: tuple[str, ...]
+    leaves: tuple[str, ...]
+    _edges: tuple[tuple[str, str], ...]
+    _position: dict[str, int]
+
     def __init__(self, edges: Iterable[tuple[str, str]], classes: Sequence[str] | None = None):
         """Build from (parent, child) pairs; the `from_...` methods read other shapes."""
         parent_of = _read_edges(edges)
         if not parent_of:
             raise HierarchyError("A hierarchy needs at least one class; got none.")
-        self.names, self.parents = _depth_first(parent_of)
-        n = len(self.names)
-        self._position = {name: v for v, name in enumerate(self.names)}
-        parents = self.parents.tolist()
+        names, parents = _depth_first(parent_of)
+        n = len(names)
+        position = {name: v for v, name in enumerate(names)}
         sizes, heights, depths = [1] * n, [0] * n, [0] * n
         for v in range(n - 1, 0, -1):
             up = parents[v]
@@ -59,14 +70,31 @@ class Hierarchy:
             heights[up] = max(heights[up], heights[v] + 1)
         for v in range(1, n):
             depths[v] = depths[parents[v]] + 1
-        self.sizes, self.heights, self.depths = (_frozen(x) for x in (sizes, heights, depths))
         # Leaves in the order in which the caller named them, which need not be depth-first.
-        self.leaves = tuple(name for name in parent_of if sizes[self._position[name]] == 1)
-        self.classes = self.leaves if classes is None else _check_names(classes)
-        self.class_nodes = _frozen([self._node(name) for name in self.classes])
-        if len(set(self.classes)) < len(self.classes):
-            twice = Counter(self.classes).most_common(1)[0][0]
-            raise HierarchyError(f"Class {twice!r} is listed twice.")
+        leaves = tuple(name for name in parent_of if sizes[position[name]] == 1)
+        # Straight into the dictionary: assignment is refused below.
+        vars(self).update(
+            names=names,
+            parents=_frozen(parents),
+            sizes=_frozen(sizes),
+            depths=_frozen(depths),
+            heights=_frozen(heights),
+            leaves=leaves,
+            classes=leaves if classes is None else check_classes(classes),
+            _edges=tuple((up, name) for name, up in parent_of.items() if up is not None),
+            _position=position,
+        )
+        vars(self)["class_nodes"] = _frozen([self._node(name) for name in self.classes])
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise dataclasses.FrozenInstanceError(f"A Hierarchy is immutable; cannot set {name!r}.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise dataclasses.FrozenInstanceError(f"A Hierarchy is immutable; cannot delete {name!r}.")
+
+    def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
+        # Through the constructor, so that unpickled arrays are read-only again.
+        return type(self), (self._edges, self.classes)
 
     # How people hold a tree
 
@@ -74,13 +102,14 @@ class Hierarchy:
     def from_edges(
         cls, edges: Iterable[tuple[str, str]], *, classes: Sequence[str] | None = None
     ) -> Hierarchy:
-        """From (parent, child) pairs in any order."""
+        """From (parent, child) pairs in any order, or a table of two such columns."""
         return cls(edges, classes)
 
     @classmethod
     def from_csv(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
         """From a CSV file of two columns, `parent,child`; a header of those words is skipped."""
-        return cls(_csv_edges(Path(path)), classes)
+        with _naming(path):
+            return cls(readers.csv_edges(Path(path)), classes)
 
     @classmethod
     def from_dict(
@@ -90,20 +119,13 @@ class Hierarchy:
 
         One key at the top is the root; several are children of a root added above them.
         """
-        return cls(_dict_edges(tree), classes)
+        return cls(readers.dict_edges(tree), classes)
 
     @classmethod
     def from_json(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
         """From a JSON file: nested objects as in `from_dict`, or a list of [parent, child]."""
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise HierarchyError(f"{path} is not readable JSON: {error}") from error
-        if isinstance(content, list):
-            return cls(content, classes)
-        if isinstance(content, dict):
-            return cls.from_dict(content, classes=classes)
-        raise HierarchyError(f"{path} must hold nested objects or a list of [parent, child] pairs.")
+        with _naming(path):
+            return cls(readers.json_edges(Path(path)), classes)
 
     @classmethod
     def from_groups(
@@ -113,15 +135,7 @@ class Hierarchy:
 
         A group may share its name with a class: the group's node is then called "NAME (group)".
         """
-        members = {name for group in groups.values() for name in _check_names(group)}
-        for group, names in groups.items():
-            if not names:
-                raise HierarchyError(f"Group {group!r} has no classes.")
-        edges = []
-        for group, names in groups.items():
-            node = f"{group} (group)" if group in members else group
-            edges += [(None, node), *((node, name) for name in names)]
-        return cls(_with_root(edges), classes)
+        return cls(readers.group_edges(groups), classes)
 
     @classmethod
     def from_paths(
@@ -129,10 +143,11 @@ class Hierarchy:
     ) -> Hierarchy:
         """From one path per row, coarsest label first: `[("animal", "reptile", "snake"), ...]`.
 
-        Paths may differ in length (empty or None at the end). A path that ends where another goes
-        on names an inner node; list it in `classes` to make it a class.
+        A table with a column per level will do. Paths may differ in length (empty, None or NaN at
+        the end). A path that ends where another goes on names an inner node; list it in `classes`
+        to make it a class.
         """
-        return cls(_path_edges(paths), classes)
+        return cls(readers.path_edges(paths), classes)
 
     # Questions people ask of a tree
 
@@ -177,19 +192,16 @@ class Hierarchy:
         return np.unique(self._ancestors(level), return_inverse=True)[1].astype(np.int64)
 
     def edges(self) -> list[tuple[str, str]]:
-        """(parent, child) pairs from which an equal tree can be built."""
-        return [
-            (self.names[up], name)
-            for up, name in zip(self.parents[1:].tolist(), self.names[1:], strict=True)
-        ]
+        """(parent, child) pairs, from which with `classes` an equal tree can be built."""
+        return list(self._edges)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
             return NotImplemented
-        return self.classes == other.classes and sorted(self.edges()) == sorted(other.edges())
+        return self.classes == other.classes and set(self._edges) == set(other._edges)
 
     def __hash__(self) -> int:
-        return hash((self.classes, frozenset(self.edges())))
+        return hash((self.classes, frozenset(self._edges)))
 
     def __repr__(self) -> str:
         return (
@@ -199,15 +211,18 @@ class Hierarchy:
 
     def _ancestors(self, level: int) -> Ints:
         deepest = int(self.depths.max())
-        if not 0 <= level <= deepest:
-            raise HierarchyError(f"`level` must lie in 0..{deepest}; got {level}.")
+        whole = isinstance(level, int | np.integer) and not isinstance(level, bool)
+        if not (whole and 0 <= level <= deepest):
+            raise HierarchyError(
+                f"`level` must be a whole number in 0..{deepest} (0 is the root); got {level!r}."
+            )
         nodes = self.class_nodes.copy()
         while (deep := self.depths[nodes] > level).any():
             nodes[deep] = self.parents[nodes[deep]]
         return nodes
 
     def _node(self, name: str) -> int:
-        if name not in self._position:
+        if not isinstance(name, str) or name not in self._position:
             hint = nearest(str(name), self.names)
             raise HierarchyError(f"Unknown class {name!r} in this hierarchy{hint or '.'}")
         return self._position[name]
@@ -217,12 +232,13 @@ class Hierarchy:
             return np.asarray(self._node(which))
         array = np.asarray(which)
         if array.dtype.kind in "UO":
-            return np.array([self._node(name) for name in array.ravel().tolist()]).reshape(
-                array.shape
-            )
+            found = [self._node(name) for name in array.ravel().tolist()]
+            return np.array(found, dtype=np.int64).reshape(array.shape)
+        if not array.size:
+            return np.empty(array.shape, dtype=np.int64)
         if array.dtype.kind not in "iu":
             raise HierarchyError(f"Classes are names or integer indices; got {array.dtype}.")
-        if array.size and (array.min() < 0 or array.max() >= self.n_classes):
+        if array.min() < 0 or array.max() >= self.n_classes:
             bad = array.min() if array.min() < 0 else array.max()
             raise HierarchyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
         return np.asarray(self.class_nodes[array])
@@ -234,22 +250,25 @@ def _frozen(values: Sequence[int]) -> Ints:
     return array
 
 
-def _check_names(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise HierarchyError(f"Expected a list of class names; got the string {names!r}.")
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise HierarchyError(f"Class names are non-empty strings; got {name!r}.")
-    return tuple(str(name) for name in names)
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Errors inside begin with the file's path."""
+    try:
+        yield
+    except HierarchyError as error:
+        raise HierarchyError(f"{path}: {error}") from None
 
 
 def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
     """Child -> parent (None for what never is a child), in order of first appearance as a child."""
     parent_of: dict[str, str | None] = {}
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
+    for edge in readers.rows_of(edges):
+        if not isinstance(edge, Sequence | np.ndarray) or isinstance(edge, str) or len(edge) != 2:
             raise HierarchyError(f"An edge is a (parent, child) pair; got {edge!r}.")
-        parent, child = _check_names(edge)
+        parent, child = edge
+        if not (isinstance(parent, str) and isinstance(child, str)):
+            check_names(edge, "an edge")
+        parent, child = str(parent), str(child)  # NumPy's strings become Python's
         if parent == child:
             raise HierarchyError(f"{child!r} is its own parent.")
         known = parent_of.get(child)
@@ -260,10 +279,11 @@ def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
             )
         parent_of[child] = parent
         parent_of.setdefault(parent, None)
+    check_names(parent_of, "an edge")
     return parent_of
 
 
-def _depth_first(parent_of: dict[str, str | None]) -> tuple[tuple[str, ...], Ints]:
+def _depth_first(parent_of: dict[str, str | None]) -> tuple[tuple[str, ...], list[int]]:
     """Names in depth-first order and each one's parent; checks that it is a tree."""
     roots = [name for name, parent in parent_of.items() if parent is None]
     if len(roots) > 1:
@@ -286,7 +306,7 @@ def _depth_first(parent_of: dict[str, str | None]) -> tuple[tuple[str, ...], Int
     if len(names) < len(parent_of):
         lost = next(name for name in parent_of if name not in position)
         raise HierarchyError(f"A tree has no cycles; found {_cycle(lost, parent_of)}.")
-    return tuple(names), _frozen([position[parent_of[name]] for name in names])
+    return tuple(names), [position[parent_of[name]] for name in names]
 
 
 def _cycle(start: str, parent_of: Mapping[str, str | None]) -> str:
@@ -299,70 +319,3 @@ def _cycle(start: str, parent_of: Mapping[str, str | None]) -> str:
     loop = [name for name, step in seen.items() if step >= seen[node]]
     shown = loop if len(loop) <= 8 else [*loop[:7], "..."]
     return " -> ".join([*shown, loop[0]][::-1])
-
-
-def _csv_edges(path: Path) -> Iterator[tuple[str, str]]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        try:
-            for number, row in enumerate(csv.reader(file), start=1):
-                cells = [cell.strip() for cell in row]
-                if not any(cells) or (
-                    number == 1 and [c.lower() for c in cells] == ["parent", "child"]
-                ):
-                    continue
-                if len(cells) != 2 or not all(cells):
-                    raise HierarchyError(
-                        f"{path}, line {number}: expected parent,child; got {row!r}."
-                    )
-                yield cells[0], cells[1]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise HierarchyError(f"{path} is not readable CSV: {error}") from error
-
-
-def _dict_edges(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    edges: list[tuple[str | None, str]] = []
-    stack: list[tuple[str | None, Any]] = [(None, tree)]
-    while stack:
-        parent, below = stack.pop()
-        if below is None:
-            continue
-        if isinstance(below, str):
-            below = [below]
-        if isinstance(below, Mapping):
-            stack += [(name, below[name]) for name in reversed(list(below))]
-        elif not isinstance(below, Sequence):
-            raise HierarchyError(f"Below {parent!r} stands {below!r}: expected names or a mapping.")
-        edges += [(parent, name) for name in below]
-    return _with_root(edges)
-
-
-def _path_edges(paths: Iterable[Sequence[str | None]]) -> Iterator[tuple[str, str]]:
-    edges: dict[tuple[str | None, str], None] = {}
-    for number, path in enumerate(paths):
-        if isinstance(path, str):
-            raise HierarchyError(
-                f"Path {number} is a string; expected a list of names, coarsest first."
-            )
-        names = list(path)
-        while names and not names[-1]:
-            names.pop()
-        if not names or not all(names):
-            raise HierarchyError(f"Path {number} has a gap or is empty: {tuple(path)!r}.")
-        above: str | None = None
-        for name in names:
-            edges[above, str(name)] = None
-            above = str(name)
-    return _with_root(list(edges))
-
-
-def _with_root(edges: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:
-    """Hang what has no parent under a new root, unless there is exactly one such node."""
-    tops = list(dict.fromkeys(child for parent, child in edges if parent is None))
-    taken = {child for _, child in edges}
-    root = "root"
-    while root in taken:
-        root += "_"
-    if len(tops) == 1 and any(parent is not None for parent, _ in edges):
-        yield from ((parent, child) for parent, child in edges if parent is not None)
-        return
-    yield from ((root if parent is None else parent, child) for parent, child in edges)
