@@ -57,14 +57,14 @@ class _PatchConvolution(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, None]:
         (x,) = ctx.saved_tensors
         kernel, channels = ctx.kernel, x.shape[1]
-        gradient = gradients[0].permute(0, 2, 3, 1).contiguous()
-        n, height, width, out = gradient.shape
+        n, out, height, width = gradients[0].shape
+        flat = gradients[0].permute(0, 2, 3, 1).reshape(-1, out)
         edges = (0, 0, *(ctx.padding,) * 4)
         padded = F.pad(x.permute(0, 2, 3, 1), edges).contiguous()
         image, row, column, _ = padded.stride()
-        patches = padded.as_strided(
-            (n, height, width, kernel, kernel, channels), (image, row, column, row, column, 1)
-        ).reshape(-1, kernel * kernel * channels)
-        flat = gradient.reshape(-1, out)
-        weight = (flat.t() @ patches).view(out, kernel, kernel, channels).permute(0, 3, 1, 2)
+        # One row per weight, not one per patch: whole lines of an image are copied at a time.
+        shifts = padded.as_strided(
+            (kernel, kernel, channels, n, height, width), (row, column, 1, image, row, column)
+        ).reshape(kernel * kernel * channels, -1)
+        weight = (shifts @ flat).view(kernel, kernel, channels, out).permute(3, 2, 0, 1)
         return None, weight, flat.sum(0), None

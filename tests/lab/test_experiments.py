@@ -1,0 +1,138 @@
+"""The paper's designs as data: axes, scales, overrides, TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from untrue.errors import ArgumentError
+from untrue.lab.experiments import EXPERIMENTS, SCALES, axes, find, parse, read_toml
+
+
+def test_the_papers_masked_zone() -> None:
+    paper = axes(find("masked-zone"), scale="paper")
+    assert paper.alpha == (0, 0.1, 0.5, 0.9, 0.95, 0.99)
+    assert paper.zone_size == (10, 20, 30, 40, 50)
+    assert (paper.repetitions, paper.epochs, paper.validation) == (50, 10, 5000)
+    assert (paper.batch_size, paper.learning_rate, paper.width) == (50, 5e-4, 1.0)
+    assert paper.normalization == "rows"
+    cifar = axes(find("masked-zone"), scale="paper", overrides={"data": "cifar10"})
+    assert (cifar.network, cifar.repetitions, cifar.epochs) == ("cifar10", 10, 300)
+    assert cifar.patience > 0
+
+
+def test_the_papers_hierarchy_and_small_samples() -> None:
+    paper = axes(find("hierarchy"), scale="paper")
+    assert paper.alpha == (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    assert (paper.repetitions, paper.epochs, paper.normalization) == (10, 300, "none")
+    small = axes(find("small-sample"), scale="paper")
+    assert small.alpha == (0, 0.25, 0.5)
+    assert small.small_count == (0, 10, 50)
+    assert small.loss == ("bilinear",)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_experiment_has_every_scale(name: str, scale: str) -> None:
+    assert axes(find(name), scale=scale).epochs >= 1
+
+
+def test_overrides_win_over_data_and_scale() -> None:
+    chosen = axes(
+        find("masked-zone"),
+        scale="smoke",
+        overrides={"data": "digits", "epochs": 3, "alpha": (0.5,)},
+    )
+    assert (chosen.network, chosen.epochs, chosen.alpha) == ("digits", 3, (0.5,))
+    assert axes(find("masked-zone"), scale="smoke", overrides={"data": "digits"}).epochs == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("alpha", "0, .5,.9", (0.0, 0.5, 0.9)),
+        ("alpha", 0.5, (0.5,)),
+        ("alpha", [0, 0.5], (0.0, 0.5)),
+        ("zone_size", "10,30", (10, 30)),
+        ("loss", "bilinear", ("bilinear",)),
+        ("limit_train", "10000", 10_000),
+        ("width", ".25", 0.25),
+        ("augment", True, True),
+    ],
+)
+def test_axes_are_read_as_people_write_them(name: str, text: object, value: object) -> None:
+    read = parse(name, text)
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("alpha", "0,high", "`alpha` must be a number; got 'high'"),
+        ("alpha", "0,,1", "`alpha` must be a number; got ''"),
+        ("epochs", "2.5", "`epochs` must be a whole number; got '2.5'"),
+        ("epochs", 2.5, "`epochs` must be a whole number; got 2.5"),
+        ("epochs", True, "`epochs` must be a whole number; got True"),
+        ("epochs", [1, 2], r"`epochs` must be a whole number; got \[1, 2\]"),
+        ("augment", "yes", "`augment` must be true or false; got 'yes'"),
+        ("alhpa", "0", "Unknown axis 'alhpa'; did you mean 'alpha'"),
+    ],
+)
+def test_what_is_no_value_is_refused(name: str, text: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        parse(name, text)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"alpha": (1.5,)}, r"`alpha` must lie in \[0, 1\]; got 1.5"),
+        ({"alpha": (0.5, 0.5)}, "`alpha` names a value twice: 0.5, 0.5"),
+        ({"loss": ("hinge",)}, "`loss` must be one of bilinear, log-bilinear; got 'hinge'"),
+        ({"loss": ("cross-entropy",)}, "The baseline .* is always trained"),
+        ({"repetitions": 0}, "`repetitions` must be at least 1; got 0"),
+        ({"normalization": "cols"}, "`normalization` must be one of rows, max, none"),
+        ({"zone_size": ()}, "`zone_size` needs at least one value in masked-zone"),
+        ({"small_count": (10,)}, "`small_count` has no meaning in masked-zone"),
+        ({"zonesize": (10,)}, "Unknown axis 'zonesize'; did you mean 'zone_size'"),
+    ],
+)
+def test_axes_that_cannot_be_are_refused(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        axes(find("masked-zone"), scale="desk", overrides=overrides)
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    with pytest.raises(ArgumentError, match=r"Unknown experiment 'masked'.*masked-zone"):
+        find("masked")
+    with pytest.raises(ArgumentError, match="Unknown scale 'desc'; did you mean 'desk'"):
+        axes(find("demo"), scale="desc")
+
+
+def test_a_toml_file_names_its_experiment_and_axes(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'experiment = "masked-zone"\nscale = "smoke"\nalpha = [0, 0.5]\nzone-size = [10, 30]\n'
+        "limit_train = 500\n"
+    )
+    name, scale, values = read_toml(file)
+    assert (name, scale) == ("masked-zone", "smoke")
+    assert values == {"alpha": (0.0, 0.5), "zone_size": (10, 30), "limit_train": 500}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("alpha = [0", "is not TOML"),
+        ("alpha = [0]", "must name its experiment"),
+        ('experiment = "demo"\nalpha = ["x"]', "mine.toml: `alpha` must be a number; got 'x'"),
+        ('experiment = "demo"\nalpa = [0]', "mine.toml: Unknown axis 'alpa'"),
+    ],
+)
+def test_a_broken_toml_file_is_said(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(ArgumentError, match=message):
+        read_toml(file)

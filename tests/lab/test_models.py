@@ -1,0 +1,85 @@
+"""The paper's networks, to the parameter."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from untrue.errors import ArgumentError
+from untrue.lab.models import INPUTS, NAMES, build, parameter_count
+
+PAPER = {
+    "mnist": [520, 25_050, 1_225_500, 5_010],
+    "cifar10": [1_792, 36_928, 73_856, 147_584, 295_168, 590_080, 257_000, 1_001_000, 10_010],
+    "cifar100": [1_792, 36_928, 73_856, 147_584, 295_168, 590_080, 257_000, 1_001_000, 100_100],
+}
+TOTALS = {"mnist": 1_256_080, "cifar10": 2_413_418, "cifar100": 2_503_508}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_parameter_counts_are_the_papers(name: str) -> None:
+    network = build(name)
+    layers = [m for m in network if isinstance(m, nn.Conv2d | nn.Linear)]
+    assert [parameter_count(layer) for layer in layers] == PAPER[name]
+    assert parameter_count(network) == TOTALS[name]
+
+
+def test_the_released_variant_has_three_convolutions_a_block_and_one_more_dense_layer() -> None:
+    network = build("cifar10-released")
+    assert sum(isinstance(m, nn.Conv2d) for m in network) == 9
+    assert [m.out_features for m in network if isinstance(m, nn.Linear)] == [1000, 1000, 500, 10]
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        ("mnist", [0.2, 0.2]),
+        ("cifar10", [0.25] * 3),
+        ("cifar100", [0.25] * 5),
+        ("cifar10-released", [0.25] * 3),
+    ],
+)
+def test_dropout_is_where_the_paper_has_it(name: str, shares: list[float]) -> None:
+    assert [m.p for m in build(name) if isinstance(m, nn.Dropout)] == shares
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [0.1, 1.0])
+def test_images_go_in_and_logits_come_out(name: str, width: float) -> None:
+    network = build(name, width=width)
+    assert network(torch.rand(2, *INPUTS[name])).shape == (2, 100 if name == "cifar100" else 10)
+
+
+def test_pooling_before_relu_gives_the_values_of_relu_before_pooling() -> None:
+    torch.manual_seed(0)
+    network = build("mnist", width=0.2).eval()
+    swapped = list(network)
+    for i in [i for i, m in enumerate(network) if isinstance(m, nn.MaxPool2d)]:
+        swapped[i], swapped[i + 1] = swapped[i + 1], swapped[i]
+    x = torch.rand(3, 1, 28, 28)
+    assert torch.equal(nn.Sequential(*swapped)(x), network(x))
+
+
+def test_width_scales_the_channels() -> None:
+    network = build("cifar100", width=0.25)
+    assert [m.out_channels for m in network if isinstance(m, nn.Conv2d)] == [16, 16, 32, 32, 64, 64]
+    assert next(m for m in network if isinstance(m, nn.Linear)).in_features == 64
+
+
+def test_other_numbers_of_classes() -> None:
+    assert build("digits", n_classes=3)(torch.rand(1, 1, 8, 8)).shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "message"),
+    [
+        ("mnits", 1.0, "Unknown network 'mnits'; did you mean 'mnist'"),
+        ("resnet", 1.0, "Known: mnist, cifar10, cifar100, cifar10-released, digits"),
+        ("mnist", 0.0, "`width` must be positive; got 0.0"),
+        ("mnist", float("nan"), "`width` must be positive; got nan"),
+    ],
+)
+def test_what_cannot_be_built_is_said(name: str, width: float, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        build(name, width=width)

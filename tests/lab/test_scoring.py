@@ -1,0 +1,65 @@
+"""Confusion matrices by argmax and by least expected cost, and the paper's typicality."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from untrue.errors import ArgumentError
+from untrue.lab import scoring
+from untrue.lab.machine import provenance
+from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig, RunResult
+
+INFO = DatasetInfo("tiny", ("a", "b", "c", "d"), (("x", (0, 1)), ("y", (2, 3))), "f", 8, 8)
+
+
+def test_argmax_counts_by_true_and_said() -> None:
+    probs = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.2, 0.6, 0.1], [0, 1, 0, 0]], dtype=np.float32)
+    counted = scoring.count(probs, np.array([0, 1, 1]))
+    expected = np.zeros((4, 4), dtype=int)
+    expected[0, 0] = expected[1, 2] = expected[1, 1] = 1
+    assert np.array_equal(counted, expected)
+
+
+def test_the_decision_avoids_the_zone() -> None:
+    # Saying b costs 10 when the truth is a: with a at 0.3 the answer moves away from b.
+    probs = np.array([[0.3, 0.5, 0.2, 0.0]], dtype=np.float32)
+    costs = PenaltySpec("zone", 10.0, 1.0, cells=((0, 1),))
+    assert scoring.decided(probs, np.array([1]), costs, INFO).confusion[1, 0] == 1
+    free = PenaltySpec("zone", 1.0, 1.0, cells=((0, 1),))
+    assert scoring.decided(probs, np.array([1]), free, INFO).confusion[1, 1] == 1
+
+
+def test_training_penalties_are_normalised_as_told() -> None:
+    cells = ((0, 1), (0, 2), (3, 0))
+    rows = scoring.penalty(PenaltySpec("zone", 1.0, 0.0, cells, "rows"), INFO).matrix()
+    assert rows.tolist() == [[0, 0.5, 0.5, 0], [0] * 4, [0] * 4, [1, 0, 0, 0]]
+    highest = scoring.penalty(PenaltySpec("groups", 1.0, 5.0, (), "max"), INFO).matrix()
+    assert highest[0].tolist() == [0, 0.2, 1, 1]
+
+
+def baseline(confusion: list[list[int]]) -> RunResult:
+    return RunResult(
+        config=RunConfig(data="tiny", network="digits", seed=0, epochs=1),
+        status="ok",
+        provenance=provenance(1.0, device="cpu", threads=1),
+        confusion=np.array(confusion),
+    )
+
+
+def test_the_typical_class_errs_most_inside_its_group() -> None:
+    # a: 1 of 4 errors inside; b: 2 of 2. c: no errors; d: 1 of 10.
+    result = baseline([[6, 1, 3, 0], [2, 8, 0, 0], [0, 0, 10, 0], [9, 0, 1, 0]])
+    assert scoring.typical_classes([result], INFO) == (1, 3)
+
+
+def test_typicality_counts_the_errors_of_all_baselines_together() -> None:
+    first = baseline([[6, 4, 0, 0], [0, 9, 1, 0], [0, 0, 9, 1], [1, 0, 0, 9]])
+    second = baseline([[0, 0, 10, 0], [10, 0, 0, 0], [0, 0, 10, 0], [0, 0, 9, 1]])
+    # a: 4 of 14, b: 10 of 11; c: 1 of 1, d: 9 of 10.
+    assert scoring.typical_classes([first, second], INFO) == (1, 2)
+
+
+def test_typicality_needs_baselines() -> None:
+    with pytest.raises(ArgumentError, match="at least one finished baseline"):
+        scoring.typical_classes([], INFO)
