@@ -139,9 +139,11 @@ def _mixed_loss(
     apart = soft or label_smoothing > 0.0
     formula = Formula(term, make_rows, None if apart else flat, alpha, shares, reduction)
     loss = fused.loss(formula, z)
+    if reduction == "none":
+        loss = loss.reshape(batch_shape)
     if apart and alpha < 1.0:
         loss = alpha * loss + (1.0 - alpha) * F.cross_entropy(logits, target, **options)
-    return (loss if reduction != "none" else loss.reshape(batch_shape)).to(result_dtype)
+    return loss.to(result_dtype)
 
 
 def _costs(penalty: Penalty | Costs | Any, logits: Tensor) -> Costs:

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from untrue.functional.formula import Formula, evaluate, gradient_shares, softplus
+from untrue.penalty.tensors import transforming
 
 # Elements of a block on the CPU: 1 MiB of float32, so that a block's buffers stay in the cache.
 BLOCK = 1 << 18
@@ -36,17 +37,11 @@ BLOCK = 1 << 18
 def loss(formula: Formula, z: Tensor) -> Tensor:
     """Loss of logits z (N, k), by the fused way where it applies and the plain one elsewhere."""
     rows = formula.make_rows()
-    plain = torch.compiler.is_compiling() or _transforming() or rows.requires_grad
+    plain = torch.compiler.is_compiling() or transforming() or rows.requires_grad
     if plain or not (z.requires_grad and torch.is_grad_enabled()):
         return evaluate(formula, z, rows)
     result: Tensor = _Fused.apply(formula, z, rows)  # type: ignore[no-untyped-call]
     return result
-
-
-def _transforming() -> bool:
-    """Whether a `torch.func` transform is active: those want plain operations."""
-    active = getattr(torch._C, "_are_functorch_transforms_active", None)
-    return bool(active and active())
 
 
 class _Fused(torch.autograd.Function):

@@ -45,8 +45,11 @@ class Costs(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         # Costs follow the device but keep their dtype: a model cast to half still pays exact costs.
         def move(tensor: Tensor) -> Tensor:
-            probe = fn(tensor.new_empty(0))
-            return fn(tensor) if probe.dtype == tensor.dtype else tensor.to(probe.device)
+            probe = fn(tensor.new_empty(0, dtype=torch.float32))
+            if probe.dtype == torch.float32 and probe.device.type != "mps":
+                return fn(tensor)
+            single = probe.device.type == "mps" and tensor.dtype == torch.float64
+            return (tensor.float() if single else tensor).to(probe.device)
 
         return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
 
@@ -65,7 +68,10 @@ class DenseCosts(Costs):
         return torch.index_select(self.matrix, 0, target).to(dtype)
 
     def mix(self, probs: Tensor) -> Tensor:
-        with torch.autocast(probs.device.type, enabled=False):
+        device = probs.device.type
+        if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
+            return probs @ self.matrix.to(probs.dtype)
+        with torch.autocast(device, enabled=False):  # which would round costs to half precision
             return probs @ self.matrix.to(probs.dtype)
 
 
@@ -91,15 +97,15 @@ class RulesCosts(Costs):
             rule, there = _lists(self.starts, target, self.most)
             # What is not there is written on the diagonal, which is cleared last.
             column = torch.where(there, self.predicted[rule], own)
-            rows.scatter_(1, column, self.costs.to(dtype)[rule])
-        return rows.scatter_(1, own, 0.0)
+            rows = _write(rows, column, self.costs.to(dtype)[rule])
+        return _clear(rows, own)
 
     def mix(self, probs: Tensor) -> Tensor:
         # In double precision: the sum without one's own share is a difference of near equals.
-        weighted = probs.double() * self.default
+        weighted = _double(probs) * self.default
         mixed = weighted.sum(-1, keepdim=True) - weighted
         if self.most:
-            extra = probs.double()[..., self.true] * self.excess
+            extra = _double(probs)[..., self.true] * self.excess
             mixed = mixed.index_add(-1, self.predicted, extra)
         return mixed.clamp(min=0.0).to(probs.dtype)
 
@@ -135,19 +141,42 @@ class TreeCosts(Costs):
         jumps = jumps.scatter_add(1, node, -step).scatter_add(1, self.ends[node], step)
         at_node = jumps.cumsum(1).to(dtype)
         rows = torch.index_select(at_node, 1, self.parents)
-        return rows.scatter_(1, target[:, None], 0.0)
+        return _clear(rows, target[:, None])
 
     def mix(self, probs: Tensor) -> Tensor:
         if not self.n_nodes:
             return torch.zeros_like(probs)
         # In double precision: masses are differences of cumulative sums.
-        scaled = probs.double() * self.row_scale
+        scaled = _double(probs) * self.row_scale
         sums = nn.functional.pad(scaled[..., self.slots].cumsum(-1), (1, 0))
         flow = self.steps * (sums[..., self.last] - sums[..., self.first])
         change = nn.functional.pad(flow, (0, 1)).index_add(-1, self.ends, -flow)
         below = -change.cumsum(-1)
         mixed = below[..., self.parents] - self.parent_costs * scaled
         return mixed.clamp(min=0.0).to(probs.dtype)
+
+
+def transforming() -> bool:
+    """Whether a `torch.func` transform is active: those want operations that make new tensors."""
+    active = getattr(torch._C, "_are_functorch_transforms_active", None)
+    return bool(active and active())
+
+
+def _write(rows: Tensor, columns: Tensor, values: Tensor) -> Tensor:
+    """`rows[n, columns[n]] = values[n]`, in place where that is allowed."""
+    if transforming():
+        return rows.scatter(1, columns, values)
+    return rows.scatter_(1, columns, values)
+
+
+def _clear(rows: Tensor, own: Tensor) -> Tensor:
+    """A right answer is free."""
+    return _write(rows, own, torch.zeros_like(own, dtype=rows.dtype))
+
+
+def _double(probs: Tensor) -> Tensor:
+    """In double precision, where the device has it."""
+    return probs.float() if probs.device.type == "mps" else probs.double()
 
 
 def _lists(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
