@@ -85,13 +85,18 @@ def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
     """
     if logits.dtype in (torch.float16, torch.bfloat16):
         return log1m_softmax(logits.float(), dim).to(logits.dtype)
+    if logits.shape[dim] == 1:
+        return torch.full_like(logits, -torch.inf)
     largest = logits.detach().argmax(dim, keepdim=True)
     mask = torch.zeros_like(logits, dtype=torch.bool).scatter(dim, largest, True)
-    others = torch.logsumexp(logits.masked_fill(mask, -torch.inf), dim, keepdim=True)
-    log_rest = -softplus(logits.gather(dim, largest) - others)
-    # The likeliest class's own column gets a harmless log(1 - 0) before it is replaced.
-    log_p = (logits - others + log_rest).masked_fill(mask, -torch.inf)
-    return torch.where(mask, log_rest, torch.log1p(-log_p.exp()))
+    others = logits.masked_fill(mask, -torch.inf)
+    # Seen from the second likeliest, so that large logits do not round their differences away.
+    second = others.detach().amax(dim, keepdim=True)
+    others = others - second
+    rest = torch.logsumexp(others, dim, keepdim=True)
+    log_rest = -softplus(logits.gather(dim, largest) - second - rest)
+    # In the likeliest class's own column stands a harmless log(1 - 0), which is replaced.
+    return torch.where(mask, log_rest, torch.log1p(-(others - rest + log_rest).exp()))
 
 
 def softplus(x: Tensor) -> Tensor:

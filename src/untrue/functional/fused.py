@@ -124,8 +124,8 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: floa
     best = _position(z, top)
     others = z.scatter(1, best, -torch.inf)
     q = others.softmax(-1)
-    rest = others.amax(-1, keepdim=True) - q.amax(-1, keepdim=True).log_()
-    d = top - rest
+    # Differences first: large logits would round away what matters.
+    d = (top - others.amax(-1, keepdim=True)) + q.amax(-1, keepdim=True).log_()
     p_best, c = d.sigmoid(), (-d).sigmoid()
     r_best = r.gather(1, best)
     minus_p = torch.mul(q, -c, out=others)
