@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
     from untrue.penalty import Penalty
 
+# An accelerator is asked seldom, with much: 128 MB of float64 at a time.
+_DEVICE_BLOCK = 2**24
+
 
 @overload
 def decide(
@@ -81,19 +84,20 @@ def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch
     import torch
 
     check_scores_shape(probs.shape, "probs", penalty.n_classes)
-    eps = precision(probs)
+    (n, k), eps = probs.shape, precision(probs)
+    on_cpu = probs.device.type == "cpu"
     # Apple's GPUs have no float64.
     inside = torch.float32 if probs.device.type == "mps" else torch.float64
-    labels = torch.empty(len(probs), dtype=torch.int64, device=probs.device)
+    labels = torch.empty(n, dtype=torch.int64, device=probs.device)
     with torch.no_grad():
-        for rows in row_blocks(*probs.shape):
+        for rows in row_blocks(n, k, None if on_cpu else _DEVICE_BLOCK):
             block = probs[rows].to(inside)
             check_prob_rows(
                 block.amin(1).cpu().numpy(), block.sum(1).cpu().numpy(), rows.start, eps
             )
             expected = penalty.expected(block)
             least = expected.amin(1)
-            slack = _slack(expected.amax(1), probs.shape[1], torch.finfo(inside).eps)
+            slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
             said = torch.where(tied, block, -1.0).argmax(1)
             labels[rows] = said.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
@@ -181,13 +185,13 @@ def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
     loss = _Likelihood(scores, labels)
     if loss.spread == 0:
         return Temperature(1.0)
-    hottest = 1e-3 / loss.spread
+    hottest, usual = 1e-3 / loss.spread, 5 / loss.mean_spread
     if loss.separable:
         n = labels.size
         allowed = math.log((n + 2) / (n + 1))
         # Few examples, many ties: never ask for more loss than there is to lose.
         excess = min(allowed, 0.5 * (loss.value(0.0) - loss.floor))
-        inverse = _root(lambda b: loss.floor + excess - loss.value(b), 1 / loss.spread)
+        inverse = _root(lambda b: loss.floor + excess - loss.value(b), usual)
     elif loss.slope(0.0) >= 0:
         warnings.warn(
             "`logits` tell no more about `target` than chance, so that no temperature is best and "
@@ -197,7 +201,7 @@ def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
         )
         inverse = hottest
     else:
-        inverse = hottest if loss.slope(hottest) >= 0 else _root(loss.slope, 1 / loss.spread)
+        inverse = hottest if loss.slope(hottest) >= 0 else _root(loss.slope, usual)
     return Temperature(loss.scale / inverse)
 
 
@@ -206,15 +210,18 @@ class _Likelihood:
 
     Logits are divided by `scale`, their greatest size, so that no scale overflows, and each row is
     shifted to a greatest logit of 0. `spread` is the greatest distance of two logits of a row,
-    `separable` whether each target is greatest in its row, `floor` the limit of the loss if so.
+    `mean_spread` the mean of the rows' own, `separable` whether each target is greatest in its row,
+    `floor` the limit of the loss if so.
     """
 
     def __init__(self, logits: npt.NDArray[Any], target: npt.NDArray[np.integer[Any]]) -> None:
         self._logits, self._target = logits, target
         self.scale = self._greatest_size()
-        self.spread, self.separable, self.floor = 0.0, True, 0.0
+        self.spread, self.mean_spread, self.separable, self.floor = 0.0, 0.0, True, 0.0
         for z, z_target in self._blocks():
-            self.spread = max(self.spread, float(-z.min()))
+            low = z.min(axis=1)
+            self.spread = max(self.spread, float(-low.min()))
+            self.mean_spread -= float(low.sum()) / len(target)
             self.separable = self.separable and bool((z_target == 0).all())
             self.floor += float(np.log((z == 0).sum(axis=1)).sum()) / len(target)
 
@@ -251,7 +258,7 @@ class _Likelihood:
 
 
 def _root(increasing: Callable[[float], float], start: float) -> float:
-    """Where an increasing function of a positive number changes sign, to 12 digits.
+    """Where an increasing function of a positive number changes sign, to 10 digits.
 
     Brackets by factors of 4, then false position in log b with the Illinois rule (the end that
     stays counts half), which needs no derivative and cannot leave the bracket.
@@ -268,7 +275,7 @@ def _root(increasing: Callable[[float], float], start: float) -> float:
         f_high = increasing(math.exp(high))
     side = 0
     for _ in range(100):
-        if f_low == 0 or high - low < 1e-12:
+        if f_low == 0 or high - low < 1e-10:
             return math.exp(low)
         if f_high == 0:
             return math.exp(high)

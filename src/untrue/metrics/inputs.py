@@ -24,9 +24,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 ArrayOrTensor: TypeAlias = "npt.ArrayLike | torch.Tensor"
 Groups: TypeAlias = "npt.ArrayLike | Mapping[Any, Iterable[Any]]"
 
-# Values a block of rows may hold: 8 MB of float64, small beside any evaluation, large beside
-# the cost of a NumPy call.
-BLOCK_VALUES = 2**20
+# Values a block of rows may hold: 1 MB of float64, so that the passes over it stay in the cache.
+BLOCK_VALUES = 2**17
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
@@ -55,9 +54,9 @@ def precision(value: ArrayOrTensor) -> float:
     return float(np.finfo(dtype).eps) if getattr(dtype, "kind", "") == "f" else 2.0**-52
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Slices that cover `n_rows` rows, each of about `BLOCK_VALUES` values."""
-    step = max(1, BLOCK_VALUES // max(1, n_columns))
+def row_blocks(n_rows: int, n_columns: int, values: int | None = None) -> Iterator[slice]:
+    """Slices that cover `n_rows` rows, each of `values` (`BLOCK_VALUES`) or at least 8 rows."""
+    step = max(8, (values or BLOCK_VALUES) // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
