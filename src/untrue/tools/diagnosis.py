@@ -16,10 +16,10 @@ WIDE_SCALE = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Lopsided:
-    """Two classes whose confusion costs differently in the two directions."""
+    """Saying `said` for `true` costs `there`, the other way round only `back`."""
 
-    first: str
-    second: str
+    true: str
+    said: str
     there: float
     back: float
 
@@ -93,10 +93,12 @@ def _lopsided_pairs(
     else:
         return None
     there, back = penalty.cost(i, j), penalty.cost(j, i)
+    swap = there < back
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
     gap = np.abs(there - back)
     order = [n for n in np.argsort(-gap, kind="stable").tolist() if gap[n] > 0]
-    names = penalty.classes
-    return tuple(Lopsided(names[i[n]], names[j[n]], float(there[n]), float(back[n])) for n in order)
+    high, low, names = np.maximum(there, back), np.minimum(there, back), penalty.classes
+    return tuple(Lopsided(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order)
 
 
 def _remarks(found: Diagnosis) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def suggest(
     counts: IntArray,
     rules: Iterable[Rule] = (),
     *,
-    by: By = "distance",
+    by: By | str = "distance",
     greatest: float = 5.0,
 ) -> Suggestion:
     """A starting matrix from a confusion matrix (k, k), between 1 and `greatest`, and rules.

@@ -1,0 +1,145 @@
+"""`untrue audit`: what the mistakes in a file of predictions cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from untrue.tools.audit import AuditResult
+
+app = typer.Typer()
+
+EXAMPLE = (
+    "Example: `untrue audit predictions.csv --penalty costs.toml --truth diagnosis "
+    "--hierarchy tree.csv --out audit`"
+)
+
+
+@app.command(epilog=EXAMPLE)
+def audit(
+    predictions: Annotated[Path, typer.Argument(help="A table, .csv or .parquet.")],
+    penalty: Annotated[Path, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")],
+    truth: Annotated[
+        str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
+    ] = None,
+    predicted: Annotated[
+        str | None, typer.Option(help="Column of the answers; else guessed.", metavar="COL")
+    ] = None,
+    probs: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of the probabilities: the prefix before every class name, or all the "
+            "columns with commas between; else guessed.",
+            metavar="PREFIX|COLS",
+        ),
+    ] = None,
+    hierarchy: Annotated[
+        Path | None, typer.Option(help="A tree of the classes, .csv (parent,child) or .json.")
+    ] = None,
+    zone_above: Annotated[
+        float | None,
+        typer.Option(help="Count mistakes dearer than this as the zone; else the cheapest's cost."),
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the page; else NAME-audit beside you.")
+    ] = None,
+) -> None:
+    """Say what the mistakes in a file of predictions cost, and where they are.
+
+    Prints the measures and writes them as a page, with the confusion matrix by cost and by count.
+    With probabilities also: calibration, and what deciding by least expected cost would change.
+    """
+    from untrue.cli.showing import console, say, show
+    from untrue.penalty import Penalty
+    from untrue.report import audit_page
+    from untrue.report.measures import costliest
+    from untrue.report.page import write, write_text
+    from untrue.tools.audit import audit as run_audit
+    from untrue.tools.trees import read_tree
+
+    costs = Penalty.load(penalty)
+    tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
+    found = run_audit(
+        predictions,
+        costs,
+        truth=truth,
+        predicted=predicted,
+        probs=probs,
+        tree=tree,
+        delimiter=delimiter,
+        zone_above=zone_above,
+        resamples=resamples,
+        seed=seed,
+    )
+    where = console()
+    say(where, columns_line(found))
+    for note in found.notes:
+        say(where, f"Note: {note}.")
+    say(where, "")
+    show(where, audit_page.summary_table(found))
+    show(where, costliest(found.summary))
+    changed = audit_page.decision_table(found)
+    if changed is not None:
+        show(where, changed)
+    folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
+    numbers = json.dumps(plain(as_json(found)), indent=1, allow_nan=False)
+    write_text(folder / "audit.json", f"{numbers}\n")
+    if found.penalty.n_classes <= audit_page.FULL_MATRIX:
+        write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
+    say(where, str(write(audit_page.audit_page(found), folder / "page.html")))
+
+
+def columns_line(found: AuditResult) -> str:
+    """Which columns were read, so that a wrong guess is seen."""
+    columns = found.columns
+    parts = [f"truth in {columns.truth!r}"]
+    if columns.predicted:
+        parts.append(f"predictions in {columns.predicted!r}")
+    if columns.probs:
+        parts.append(f"probabilities in {columns.probs[0]!r} to {columns.probs[-1]!r}")
+    return f"{found.source}: {', '.join(parts)}"
+
+
+def plain(value: Any) -> Any:
+    """The same with null for what JSON has no number for: nan and infinity."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_json(found: AuditResult) -> dict[str, object]:
+    """The numbers for other programs."""
+    content: dict[str, object] = {
+        "source": found.source,
+        "truth": found.columns.truth,
+        "predicted": found.columns.predicted,
+        "probs": list(found.columns.probs or ()),
+        "penalty": found.penalty.fingerprint,
+        "zone_above": found.zone_above,
+        "summary": found.summary.as_dict(),
+    }
+    if found.decision is not None:
+        change = found.decision.change
+        content["least_expected_cost"] = {
+            "summary": found.decision.summary.as_dict(),
+            "changed": change.changed,
+            "change": {
+                name: {"value": part.value, "low": part.low, "high": part.high}
+                for name, part in (
+                    ("accuracy", change.accuracy),
+                    ("expected_cost", change.expected_cost),
+                    ("zone_errors", change.zone_errors),
+                )
+            },
+        }
+    return content

@@ -1,0 +1,90 @@
+"""Two sets of answers to the same questions: what changed, with paired bootstrap intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from untrue.metrics import Interval
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.metrics.resampling import draw_counts, interval
+from untrue.penalty import Penalty
+
+LEVELS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PairedChange:
+    """After minus before, over the `n` examples that both answer.
+
+    changed         how many answers differ
+    accuracy        difference of the shares that are right
+    expected_cost   difference of the mean costs
+    zone_errors     difference of the errors that cost more than `above`
+    """
+
+    n: int
+    changed: int
+    accuracy: Interval
+    expected_cost: Interval
+    zone_errors: Interval
+
+
+def paired_change(
+    true: IntArray,
+    before: IntArray,
+    after: IntArray,
+    penalty: Penalty,
+    *,
+    above: float,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PairedChange:
+    """Compare answers (N,) by class position; -1 abstains.
+
+    Examples are drawn again with both their answers. All three differences are means over the
+    examples, and examples that change alike are drawn as one: a resample is one multinomial draw.
+    """
+    both = (before >= 0) & (after >= 0)
+    n, k = int(both.sum()), penalty.n_classes
+    rows = np.flatnonzero(both & (before != after))
+    code = (true[rows].astype(np.int64) * k + before[rows]) * k + after[rows]
+    code, counts = np.unique(code, return_counts=True)
+    table, counts = _kinds(code, counts, penalty, above)
+    # The examples whose answer stays are one more kind, without a difference.
+    table = np.vstack([table, np.zeros((1, 3))])
+    counts = np.append(counts, n - len(rows)).astype(np.int64)
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate(
+        [np.empty((0, 3)), *(block @ table for block in draw_counts(counts, resamples, rng))]
+    )
+    scale = np.array([1 / n, 1 / n, 1.0] if n else [np.nan] * 3)
+    values = counts @ table * scale
+    found = [interval(float(values[m]), drawn[:, m] * scale[m], level) for m in range(3)]
+    return PairedChange(n, len(rows), *found)
+
+
+def _kinds(
+    code: IntArray, counts: IntArray, penalty: Penalty, above: float
+) -> tuple[FloatArray, IntArray]:
+    """The differences (m, 3) that occur, in right answers, cost and dear errors, and how often."""
+    k = penalty.n_classes
+    true, before, after = code // (k * k), code // k % k, code % k
+    cost_before, cost_after = penalty.cost(true, before), penalty.cost(true, after)
+    right = (after == true).astype(np.int64) - (before == true)
+    dear = (cost_after > above).astype(np.int64) - (cost_before > above)
+    change = np.asarray(cost_after - cost_before, dtype=np.float64)
+    level = np.unique(change, return_inverse=True)[1]
+    if level.size and level.max() >= LEVELS:
+        # Real-valued costs make every change its own kind: those that are all but equal are drawn
+        # as one, with their mean.
+        low, high = change.min(), change.max()
+        level = np.minimum((change - low) / (high - low) * LEVELS, LEVELS - 1).astype(np.int64)
+    kind = (level * 3 + right + 1) * 3 + dear + 1
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    times = np.bincount(kind, counts, len(first))
+    mean = np.bincount(kind, counts * change, len(first)) / times
+    table = np.stack([right[first], mean, dear[first]], axis=1)
+    return np.asarray(table, dtype=np.float64), times.astype(np.int64)

@@ -1,0 +1,263 @@
+"""Tables from CSV and Parquet files: only the columns asked for, errors with row and column.
+
+Rows are counted from 1 without the header ("data row 1" is the second line of a plain CSV file).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, nearest
+from untrue.tools.needs import need
+
+PURPOSE = "Reading tables"
+CSV_ENDINGS = (".csv", ".csv.gz", ".tsv")
+PARQUET_ENDINGS = (".parquet", ".pq")
+# What people write for "no value" in columns of features. Among labels only an empty cell is
+# missing: NA is a country, and None may be a class.
+NO_NUMBER = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
+OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
+
+Kind: TypeAlias = Literal["label", "number", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table on disk whose header has been read: its column names, in order."""
+
+    path: Path
+    names: tuple[str, ...]
+    delimiter: str = ","
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.path.name.lower().endswith(PARQUET_ENDINGS)
+
+    def check(self, names: Iterable[str]) -> None:
+        """These columns are there."""
+        for name in names:
+            if name not in self.names:
+                hint = nearest(name, self.names) or f". It has: {listed(self.names)}."
+                raise DataError(f"{self.path} has no column {name!r}{hint}")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is a table."""
+    return path.name.lower().endswith(CSV_ENDINGS + PARQUET_ENDINGS)
+
+
+def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
+    """Look at a file's header: it is a table, its columns have names, and each only one."""
+    if not is_table(path):
+        raise DataError(
+            f"{path} is no table: its name must end in .csv, .csv.gz, .tsv or .parquet."
+        )
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    if delimiter is not None and len(delimiter) != 1:
+        raise ArgumentError(f"`delimiter` must be one character; got {delimiter!r}.")
+    separator = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    parquet = path.name.lower().endswith(PARQUET_ENDINGS)
+    names = _parquet_header(path) if parquet else _csv_header(path, separator)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"{path} has two columns called {twice[0]!r}; give them different names.")
+    return TableFile(path, names, separator)
+
+
+def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
+    try:
+        with _text(path) as file:
+            first = next(csv.reader(file, delimiter=delimiter), [])
+    except (csv.Error, EOFError, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} is not readable as CSV text ({error}).") from None
+    if not any(cell.strip() for cell in first):
+        raise DataError(f"{path} is empty: the first line must be a header with column names.")
+    if any(not cell.isprintable() and "\udc80" <= max(cell) <= "\udcff" for cell in first):
+        raise DataError(f"{path}: the header is not UTF-8 text; save the file in that encoding.")
+    if len(first) == 1:
+        for other, name in OTHER_DELIMITERS.items():
+            if other in first[0] and other != delimiter:
+                option = "$'\\t'" if other == "\t" else f"'{other}'"
+                raise DataError(
+                    f"{path} has one column only, {first[0]!r} in line 1: its cells seem to be "
+                    f"separated by {name}. Say so with --delimiter {option}."
+                )
+    return tuple(cell.strip() for cell in first)
+
+
+def _text(path: Path) -> IO[str]:
+    if path.suffix.lower() == ".gz":
+        raw: IO[bytes] = gzip.open(path)  # type: ignore[assignment]
+    else:
+        raw = path.open("rb")
+    # Other bytes pass here: the reader of the rows says in which row they are.
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _parquet_header(path: Path) -> tuple[str, ...]:
+    arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
+    try:
+        return tuple(parquet.read_schema(path).names)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} is not readable as Parquet ({_first_line(error)}).") from None
+
+
+def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
+    """A pyarrow Table of these columns.
+
+    label    text, one code for each different value ("" is missing)
+    number   float32 or float64 numbers, missing allowed
+    any      whatever the file holds: numbers, text, dates
+    """
+    file.check(columns)
+    table = _read_parquet(file, columns) if file.is_parquet else _read_csv(file, columns)
+    if table.num_rows == 0:
+        raise DataError(f"{file.path} has a header ({listed(file.names)}) but no rows.")
+    return table
+
+
+def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
+    arrow, csv_reader = need("pyarrow", PURPOSE), need("pyarrow.csv", PURPOSE)
+    text = arrow.dictionary(arrow.int32(), arrow.string())
+    types = {"label": text, "number": arrow.float32()}
+    loose = "any" in columns.values()
+
+    def read(*, threads: bool) -> Any:
+        return csv_reader.read_csv(
+            file.path,
+            # Names from our own look at the header, which strips them.
+            read_options=csv_reader.ReadOptions(
+                column_names=list(file.names), skip_rows=1, use_threads=threads
+            ),
+            parse_options=csv_reader.ParseOptions(
+                delimiter=file.delimiter, newlines_in_values=False
+            ),
+            convert_options=csv_reader.ConvertOptions(
+                include_columns=list(columns),
+                column_types={n: types[kind] for n, kind in columns.items() if kind in types},
+                null_values=NO_NUMBER if loose else [""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+
+    try:
+        return read(threads=True)
+    except (arrow.ArrowInvalid, arrow.ArrowException, OSError):
+        pass
+    # Once more on one thread: only so does the reader count rows.
+    try:
+        return read(threads=False)
+    except (arrow.ArrowInvalid, arrow.ArrowException, OSError) as error:
+        raise DataError(f"{file.path}: {_explained(str(error), file)}") from None
+
+
+def _explained(message: str, file: TableFile) -> str:
+    """What the reader said, in one sentence with row and column."""
+    row = re.search(r"Row #(\d+)", message)
+    # The line of the header is skipped, not counted: the reader's row 2 is data row 1.
+    place = f"data row {int(row[1]) - 1}" if row else "a row"
+    ragged = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if ragged:
+        return f"{place} has {ragged[2]} cells, not {ragged[1]} as the header has."
+    column = re.search(r"column #(\d+)", message)
+    name = f", column {file.names[int(column[1])]!r}" if column else ""
+    value = re.search(r"invalid value '(.*)'", message)
+    if value:
+        return f"{place}{name}: {value[1]!r} is not a number."
+    if "UTF8" in message:
+        return f"{place}{name}: the text is not UTF-8; save the file in that encoding."
+    return f"{place}{name}: {_first_line(message)}"
+
+
+def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
+    arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
+    try:
+        table = parquet.read_table(file.path, columns=list(columns))
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise DataError(f"{file.path} is not readable as Parquet ({_first_line(error)}).") from None
+    for position, (name, kind) in enumerate(columns.items()):
+        if kind != "any" and table.num_rows:
+            column = _as_labels(table[name]) if kind == "label" else _as_numbers(table, name, file)
+            table = table.set_column(position, name, column)
+    return table
+
+
+def _as_labels(column: Any) -> Any:
+    arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if arrow.types.is_boolean(column.type):
+        column = compute.if_else(column, "True", "False")
+    text = column.cast(arrow.string())
+    return compute.if_else(compute.equal(text, ""), None, text).dictionary_encode()
+
+
+def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
+    arrow, column = need("pyarrow", PURPOSE), table[name]
+    kinds = arrow.types
+    if kinds.is_integer(column.type) or kinds.is_floating(column.type):
+        return column
+    if kinds.is_decimal(column.type) or kinds.is_boolean(column.type):
+        return column.cast(arrow.float64())
+    raise DataError(
+        f"{file.path}: {where(0, name)} is {str(column[0])!r} ({column.type}); a number is wanted."
+    )
+
+
+def codes(table: Any, name: str, file: TableFile) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """A label column as codes (N,) and the text of each code; no value may be missing."""
+    column = table[name].unify_dictionaries().combine_chunks()
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise DataError(f"{file.path}: {where(row, name)} is empty; a label is wanted.")
+    found = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return found, column.dictionary.to_pylist()
+
+
+def matrix(table: Any, names: Iterable[str], file: TableFile) -> npt.NDArray[np.floating[Any]]:
+    """Number columns as (N, m) in Fortran order, float64 when one of them is; none missing."""
+    columns = [table[name] for name in names]
+    wide = any(str(column.type) in ("double", "int64", "int32") for column in columns)
+    array = np.empty((table.num_rows, len(columns)), np.float64 if wide else np.float32, order="F")
+    for j, (name, column) in enumerate(zip(names, columns, strict=True)):
+        values = column.to_numpy()
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.argmax(bad))
+            what = "missing" if np.isnan(values[row]) else f"{values[row]}"
+            raise DataError(f"{file.path}: {where(row, name)} is {what}; a number is wanted.")
+        array[:, j] = values
+    return array
+
+
+def where(row: int, column: str) -> str:
+    """How errors name a cell; `row` counts from 0.
+
+    >>> where(0, "age")
+    "data row 1, column 'age',"
+    """
+    return f"data row {row + 1}, column {column!r},"
+
+
+def listed(names: Iterable[str], limit: int = 8) -> str:
+    """Names for a message, the first few of them."""
+    every = list(names)
+    more = f" and {len(every) - limit} more" if len(every) > limit else ""
+    return ", ".join(every[:limit]) + more
+
+
+def _first_line(error: Any) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
