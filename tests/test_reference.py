@@ -125,6 +125,22 @@ def test_many_classes_agree_with_finite_differences(loss: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_bound_lies_above_the_diagonal_and_is_tight_at_alpha_0(loss: Any, alpha: float) -> None:
+    rng = np.random.default_rng(0)
+    z = np.concatenate([LOGITS, rng.normal(size=(500, 4)) * rng.exponential(10, size=(500, 1))])
+    target = rng.integers(4, size=len(z))
+    rows = reference.cost_rows(COSTS, target)
+    bound = reference.hessian_bounds(z, target, rows, loss=loss, alpha=alpha)
+    diagonal = reference.hessian_diagonals(z, target, rows, loss=loss, alpha=alpha)
+    assert (bound >= 0).all()
+    assert (bound >= diagonal - 1e-15).all()
+    assert np.isfinite(bound).all()
+    if alpha == 0:
+        np.testing.assert_array_equal(bound, diagonal)
+
+
 def test_the_terms_of_both_losses_bend_downwards_somewhere() -> None:
     for loss in LOSSES:
         diagonal = reference.hessian_diagonals(LOGITS[:1], [0], COSTS[:1], loss=loss, alpha=1.0)  # type: ignore[arg-type]

@@ -1,0 +1,300 @@
+"""Objectives and metrics for LightGBM and XGBoost: boosted trees that mind what a mistake costs.
+
+One object serves both interfaces of a library, because the arguments tell which one is calling:
+
+    params = {"objective": lightgbm_objective(penalty), "num_class": k}
+    booster = lightgbm.train(params, data, feval=lightgbm_metric(penalty))
+    model = lightgbm.LGBMClassifier(objective=lightgbm_objective(penalty))
+
+    params = {"objective": "multi:softprob", "num_class": k}
+    booster = xgboost.train(params, data, obj=xgboost_objective(penalty))
+    model = xgboost.XGBClassifier(objective=xgboost_objective(penalty))
+
+Under an objective that is not its own LightGBM predicts raw scores: `probs(raw)` makes them
+probabilities. XGBoost does so by itself if "multi:softprob" is named beside `obj`.
+
+Both libraries take one second derivative per class. That of the cost terms can be negative, and a
+tree that divides by it is lost; so they get `reference.hessian_bounds`, which lies above it, is
+never negative and is the cross-entropy's own at alpha = 0. It is scaled as the library scales its
+own (LightGBM by k / (k - 1), XGBoost by 2) and at least 1e-16, XGBoost's floor.
+
+With alpha = 0 the trees are those of the library's objective but for rounding, if both start from
+the same scores. By themselves the libraries' own objectives start from the class frequencies:
+compare with `boost_from_average` off in LightGBM, with a `base_score` given to XGBoost.
+
+A loss with `1 - alpha` before the cross-entropy has smaller second derivatives too. With alpha near
+1 lower what is compared with their sum (LightGBM's `min_sum_hessian_in_leaf`, XGBoost's
+`min_child_weight`, the L2 penalty of both), or state larger costs at a moderate alpha.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue import reference
+from untrue.errors import ArgumentError, DataError, MissingDependencyError
+from untrue.penalty import Penalty
+from untrue.penalty.stated import penalty_over
+from untrue.reference import Floats, Loss
+
+__all__ = [
+    "lightgbm_metric",
+    "lightgbm_objective",
+    "probs",
+    "xgboost_metric",
+    "xgboost_objective",
+]
+
+Measure = Literal["loss", "cost"]
+Library = Literal["lightgbm", "xgboost"]
+
+# Smaller second derivatives count as this, which is XGBoost's own floor.
+LEAST_HESSIAN = 1e-16
+
+
+def lightgbm_objective(
+    penalty: Penalty | Any,
+    loss: Loss = "bilinear",
+    alpha: float = 0.5,
+    *,
+    classes: Sequence[Any] | None = None,
+) -> Objective:
+    """An objective for `lightgbm.train` (as `params["objective"]`) and for `LGBMClassifier`.
+
+    penalty: a `Penalty` or a (k, k) matrix whose classes stand in the order of the encoded labels
+    0, 1, ... (scikit-learn's: sorted). With `classes`, the labels in that order, a named penalty
+    is reordered by name, and rules by label, `{(true, said): cost}`, may be given.
+
+    >>> objective = lightgbm_objective(Penalty.from_ordinal(3), alpha=0.5)
+    >>> gradient, hessian = objective(np.array([0.0]), np.array([[2.0, 1.0, 0.0]]))
+    >>> gradient.round(3)
+    array([[-0.309,  0.193,  0.116]])
+    """
+    costs = _read_penalty(penalty, classes)
+    k = len(costs)
+    return _objective("lightgbm", costs, loss, alpha, scale=k / (k - 1) if k > 1 else 1.0)
+
+
+def xgboost_objective(
+    penalty: Penalty | Any,
+    loss: Loss = "bilinear",
+    alpha: float = 0.5,
+    *,
+    classes: Sequence[Any] | None = None,
+) -> Objective:
+    """An objective for `xgboost.train(..., obj=)` and `XGBClassifier(objective=)`.
+
+    Arguments as in `lightgbm_objective`.
+    """
+    return _objective("xgboost", _read_penalty(penalty, classes), loss, alpha, scale=2.0)
+
+
+def lightgbm_metric(
+    penalty: Penalty | Any,
+    loss: Loss = "bilinear",
+    alpha: float = 0.5,
+    *,
+    measure: Measure = "loss",
+    raw: bool = True,
+    classes: Sequence[Any] | None = None,
+) -> Metric:
+    """A metric for `lightgbm.train(..., feval=)` and `LGBMClassifier.fit(..., eval_metric=)`.
+
+    measure: "loss", the mean loss; "cost", the mean cost of saying the class of greatest score.
+    Lower is better; sample weights count in the mean. raw: whether the metric will see raw scores,
+    as it does beside our objectives; False beside the library's own, which hands out probabilities.
+    """
+    costs = _read_penalty(penalty, classes)
+    return _metric("lightgbm", costs, loss, alpha, measure=measure, raw=raw)
+
+
+def xgboost_metric(
+    penalty: Penalty | Any,
+    loss: Loss = "bilinear",
+    alpha: float = 0.5,
+    *,
+    measure: Measure = "loss",
+    raw: bool = True,
+    classes: Sequence[Any] | None = None,
+) -> Metric:
+    """A metric for `xgboost.train(..., custom_metric=)` and `XGBClassifier(eval_metric=)`.
+
+    Arguments as in `lightgbm_metric`.
+    """
+    costs = _read_penalty(penalty, classes)
+    return _metric("xgboost", costs, loss, alpha, measure=measure, raw=raw)
+
+
+def probs(raw: npt.ArrayLike) -> Floats:
+    """Raw scores (N, k), or (N,) of two classes, to probabilities (N, k) for `untrue.decide`.
+
+    >>> probs([[0.0, 0.0]])
+    array([[0.5, 0.5]])
+    """
+    scores = np.asarray(raw, np.float64)
+    if scores.ndim not in (1, 2):
+        raise ArgumentError(f"`raw` must have shape (N, k) or (N,); got {scores.shape}.")
+    logits = _two_columns(scores) if scores.ndim == 1 or scores.shape[1] == 1 else scores
+    shares = np.exp(logits - logits.max(1, keepdims=True))
+    return np.asarray(shares / shares.sum(1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objective:
+    """`(gradient, hessian)` of a loss by raw scores, example weights included.
+
+    A Booster calls it with `(scores, data)`, an estimator with `(labels, scores, weights)`; both
+    arrays have the shape of the scores, (N, k) or (N,) for two classes with a single score.
+
+    costs (k, k), true class first; scale: how much the library enlarges the second derivatives of
+    its own multi-class objective (not of its binary one)
+    """
+
+    costs: Floats
+    loss: Loss
+    alpha: float
+    scale: float
+
+    # XGBoost looks for an argument named `sample_weight`, LightGBM counts arguments.
+    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
+        call = _read_call(first, second, sample_weight, len(self.costs), raw=True)
+        rows = self.costs[call.target]
+        gradient, bound = reference.newton_terms(
+            call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
+        )
+        if call.single:
+            gradient, bound = gradient[:, 1:], bound[:, 1:]
+        else:
+            bound *= self.scale
+        if call.weight is not None:
+            gradient, bound = gradient * call.weight[:, None], bound * call.weight[:, None]
+        return gradient.reshape(call.shape), np.maximum(bound, LEAST_HESSIAN).reshape(call.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """The mean loss, or the mean cost of the greatest score's class, as the library wants it.
+
+    Called as an `Objective`. LightGBM gets `(name, value, False)`, an XGBoost Booster
+    `(name, value)`, an XGBoost estimator the value (it reads the name from `__name__`).
+    """
+
+    library: Library
+    costs: Floats
+    loss: Loss
+    alpha: float
+    measure: Measure
+    raw: bool
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.loss}-loss" if self.measure == "loss" else "cost"
+
+    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
+        call = _read_call(first, second, sample_weight, len(self.costs), raw=self.raw)
+        if self.measure == "cost":
+            values = self.costs[call.target, call.logits.argmax(1)]
+        else:
+            rows = self.costs[call.target]
+            values = reference.losses(
+                call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
+            )
+        value = float(np.average(values, weights=call.weight)) if len(values) else float("nan")
+        if self.library == "lightgbm":
+            return self.__name__, value, False
+        return (self.__name__, value) if call.by_booster else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of either interface: logits (N, k), target (N,), weight (N,) or None.
+
+    shape: that of the scores as they came; single: one score stood for two classes
+    """
+
+    logits: Floats
+    target: npt.NDArray[np.int64]
+    weight: Floats | None
+    shape: tuple[int, ...]
+    single: bool
+    by_booster: bool
+
+
+def _read_call(first: Any, second: Any, weight: Any, n_classes: int, *, raw: bool) -> _Call:
+    by_booster = hasattr(second, "get_label")
+    if by_booster:
+        scores, labels, weight = first, second.get_label(), second.get_weight()
+    else:
+        labels, scores = first, second
+    scores = np.asarray(scores, np.float64)
+    labels = np.asarray(labels).reshape(-1)
+    single = scores.shape in ((len(labels),), (len(labels), 1)) and n_classes == 2
+    if not single and scores.shape != (len(labels), n_classes):
+        raise ArgumentError(
+            f"The penalty is for {n_classes} classes, so that scores must have shape "
+            f"({len(labels)}, {n_classes}); got {scores.shape}. A Booster needs "
+            f"params['num_class'] = {n_classes}."
+        )
+    target = labels.astype(np.int64)
+    outside = (target != labels) | (target < 0) | (target >= n_classes)
+    if outside.any():
+        raise DataError(
+            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
+            f"row {outside.argmax()} has {labels[outside.argmax()]:g}."
+        )
+    if raw:
+        logits = _two_columns(scores) if single else scores
+    else:
+        shares = np.column_stack([1.0 - scores.reshape(-1), scores]) if single else scores
+        logits = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+    weights = None if weight is None or not np.size(weight) else np.asarray(weight, np.float64)
+    return _Call(logits, target, weights, scores.shape, single, by_booster)
+
+
+def _two_columns(scores: Floats) -> Floats:
+    """A single score of the second class as logits of both."""
+    return np.column_stack([np.zeros(len(scores)), scores])
+
+
+def _read_penalty(penalty: Any, classes: Sequence[Any] | None) -> Floats:
+    if classes is not None:
+        return penalty_over(penalty, classes).matrix()
+    if penalty is None or isinstance(penalty, dict):
+        raise ArgumentError(
+            "`penalty` needs `classes` here, the labels in the order of their codes 0, 1, ..., "
+            "unless it is a Penalty or a matrix."
+        )
+    return (penalty if isinstance(penalty, Penalty) else Penalty.from_matrix(penalty)).matrix()
+
+
+def _objective(
+    library: Library, costs: Floats, loss: Loss, alpha: float, *, scale: float
+) -> Objective:
+    _check(library, loss, alpha)
+    return Objective(costs, loss, float(alpha), scale)
+
+
+def _metric(
+    library: Library, costs: Floats, loss: Loss, alpha: float, *, measure: Measure, raw: bool
+) -> Metric:
+    _check(library, loss, alpha)
+    if measure not in get_args(Measure):
+        raise ArgumentError(f"`measure` must be 'loss' or 'cost'; got {measure!r}.")
+    return Metric(library, costs, loss, float(alpha), measure, raw)
+
+
+def _check(library: Library, loss: Loss, alpha: float) -> None:
+    if importlib.util.find_spec(library) is None:
+        raise MissingDependencyError(
+            f'{library} is not installed. Run: pip install "untrue[boosting]"'
+        )
+    if loss not in get_args(Loss):
+        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+    if not 0.0 <= alpha <= 1.0:
+        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")

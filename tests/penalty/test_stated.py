@@ -1,0 +1,76 @@
+"""Costs stated in any of their forms become the same penalty over the labels of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from untrue import Penalty
+from untrue.errors import PenaltyError
+from untrue.penalty.stated import penalty_over
+
+WANTED = [[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+LABELS = np.array(["ant", "bee", "cat"])
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {("ant", "cat"): 9.0},
+        {("ant", "cat"): 9.0, "default": 1.0},
+        WANTED,
+        np.array(WANTED),
+        pd.DataFrame(WANTED, index=LABELS, columns=LABELS),
+        pd.DataFrame(WANTED, index=LABELS, columns=LABELS).iloc[::-1, ::-1],
+        Penalty.from_matrix(WANTED),
+        Penalty.from_rules(["cat", "ant", "bee"], {("ant", "cat"): 9.0}),
+        Penalty.from_rules(["dog", "cat", "ant", "bee"], {("ant", "cat"): 9.0, ("dog", "cat"): 4}),
+    ],
+    ids=lambda stated: type(stated).__name__,
+)
+def test_every_form_means_the_same(stated: Any) -> None:
+    penalty = penalty_over(stated, LABELS)
+    assert penalty.classes == ("ant", "bee", "cat")
+    np.testing.assert_array_equal(penalty.matrix(), WANTED)
+
+
+def test_nothing_stated_makes_all_mistakes_alike() -> None:
+    np.testing.assert_array_equal(penalty_over(None, [4, 7]).matrix(), 1 - np.eye(2))
+
+
+def test_numbers_as_labels_go_by_name_too() -> None:
+    assert penalty_over({(1, 2): 5.0}, np.array([1.0, 2.0])).cost("1", "2") == 5.0
+    assert penalty_over({("1", "2"): 5.0}, np.array([1, 2])).cost("1", "2") == 5.0
+    # A fold of the data without class 1 keeps the costs of the others.
+    assert penalty_over(Penalty.from_ordinal(3), [0, 2]).cost("0", "2") == 2.0
+
+
+def test_a_tree_is_cut_to_the_labels() -> None:
+    tree = Penalty.from_groups({"pet": ["cat", "dog"], "bug": ["ant"]}, within=1, across=5)
+    np.testing.assert_array_equal(penalty_over(tree, ["ant", "dog"]).matrix(), [[0, 5], [5, 0]])
+
+
+@pytest.mark.parametrize(
+    ("stated", "labels", "message"),
+    [
+        ({("catt", "ant"): 2.0}, LABELS, "Unknown class 'catt' in the penalty; did you mean 'cat'"),
+        ({("x", "ant"): 2.0}, LABELS, "Unknown class 'x' in the penalty; the data have ant, bee"),
+        ({"cat": 2.0}, LABELS, r"A rule is \{\(true, predicted\): cost\}; got the key 'cat'"),
+        ({("cat", "cat"): 2.0}, LABELS, "A rule leads from 'cat' to itself"),
+        (Penalty.from_rules(["ants", "bee", "cat"], {}), LABELS,
+         "The penalty has no class 'ant', which is in the data; did you mean 'ants'?"),
+        (np.zeros((2, 2)), LABELS, "The penalty is for 2 classes, but the data have 3: ant, bee"),
+        (Penalty.from_ordinal(3), [1, 2, 3], "The penalty has no class '3', which is in the data"),
+        (pd.DataFrame(WANTED, index=["a", "b", "c"], columns=["a", "b", "c"]), LABELS,
+         "The penalty has no class 'ant'"),
+        (pd.DataFrame(WANTED, index=LABELS, columns=LABELS[::-1]), LABELS,
+         "must carry the same names"),
+        ("costs.csv", LABELS, r"got 'costs.csv'. For a file: untrue.Penalty.load\(path\)"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(stated: Any, labels: Any, message: str) -> None:
+    with pytest.raises(PenaltyError, match=message):
+        penalty_over(stated, labels)
