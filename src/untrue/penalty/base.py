@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
+from untrue.hierarchy import names as naming
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -53,7 +54,10 @@ class Penalty(ABC):
         rules: Mapping[tuple[str | int, str | int], float],
         default: float | Mapping[str, float] = 1.0,
     ) -> Penalty:
-        """From single costs; every other mistake costs `default` (or `default[true class]`)."""
+        """From single costs; every other mistake costs `default` (or `default[true class]`).
+
+        A true class that a mapping of defaults leaves out has default 1.
+        """
         from untrue.penalty import builders
 
         return builders.from_rules(classes, rules, default)
@@ -115,7 +119,11 @@ class Penalty(ABC):
         return files.load(Path(path), classes)
 
     def save(self, path: str | Path) -> Path:
-        """Write .csv, .json, .toml or .npy. JSON keeps every form; .npy keeps the matrix alone."""
+        """Write .csv, .json, .toml or .npy; costs come back exactly.
+
+        JSON keeps every form. TOML keeps rules and trees, and writes a matrix as rules. CSV keeps
+        the matrix and the names, .npy the matrix alone.
+        """
         from untrue.penalty import files
 
         return files.save(self, Path(path))
@@ -146,16 +154,20 @@ class Penalty(ABC):
         A NumPy array gives an array, a torch tensor gives a tensor on the same device.
         """
         if type(probs).__module__.partition(".")[0] == "torch":
-            from untrue.penalty.tensors import costs_of
+            from untrue.penalty.tensors import expected
 
-            return costs_of(self, probs.device).mix(probs)
-        array = np.asarray(probs)
-        if array.ndim not in (1, 2) or array.shape[-1] != self.n_classes:
-            raise PenaltyError(
-                f"`probs` must have shape (N, {self.n_classes}) here; got {array.shape}."
-            )
-        mixed = self._mix(np.atleast_2d(array).astype(np.float64)).reshape(array.shape)
+            self._check_shape(tuple(probs.shape))
+            return expected(self, probs)
+        array = probs if isinstance(probs, np.ndarray) else real_numbers(probs, "`probs`")
+        self._check_shape(array.shape)
+        mixed = self._mix(real_numbers(np.atleast_2d(array), "`probs`")).reshape(array.shape)
         return mixed.astype(array.dtype) if array.dtype.kind == "f" else mixed
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if len(shape) not in (1, 2) or shape[-1] != self.n_classes:
+            raise PenaltyError(
+                f"`probs` must have shape (N, {self.n_classes}), one column a class; got {shape}."
+            )
 
     def normalized(self, how: Normalization) -> Penalty:
         """The same penalty on another scale, which changes what a given alpha means.
@@ -167,11 +179,15 @@ class Penalty(ABC):
             return self
         if how == "rows":
             sums = self._row_sums()
-            return self._scaled(1.0 / np.where(sums > 0, sums, 1.0))
+            return self._divided(np.where(sums > 0, sums, 1.0))
         if how == "max":
-            greatest = self.greatest
-            return self._scaled(np.full(self.n_classes, 1.0 / greatest)) if greatest > 0 else self
+            return self._divided(np.full(self.n_classes, self.greatest or 1.0))
         raise PenaltyError(f"`how` must be 'rows', 'max' or 'none'; got {how!r}.")
+
+    def select(self, classes: Sequence[str]) -> Self:
+        """The same costs among these classes, in this order."""
+        names = check_classes(classes)
+        return self._select(names, np.array([self.index(name) for name in names], dtype=np.int64))
 
     def free_classes(self) -> tuple[str, ...]:
         """Classes that cost nothing to say, whatever the truth: their column is all zero."""
@@ -218,8 +234,8 @@ class Penalty(ABC):
         """The greatest cost."""
 
     @abstractmethod
-    def select(self, classes: Sequence[str]) -> Self:
-        """The same costs among these classes, in this order."""
+    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+        """The costs among the classes at these places."""
 
     @abstractmethod
     def _lookup(self, i: Ints, j: Ints) -> Floats:
@@ -233,8 +249,8 @@ class Penalty(ABC):
     def _row_sums(self) -> Floats: ...
 
     @abstractmethod
-    def _scaled(self, rows: Floats) -> Penalty:
-        """Each row of costs times its factor."""
+    def _divided(self, rows: Floats) -> Self:
+        """Each row of costs divided by its number."""
 
     @abstractmethod
     def _free_columns(self) -> npt.NDArray[np.bool_]: ...
@@ -256,9 +272,11 @@ class Penalty(ABC):
         if array.dtype.kind in "UO":
             found = [self.index(name) for name in array.ravel().tolist()]
             return np.array(found, dtype=np.int64).reshape(array.shape)
+        if not array.size:
+            return np.empty(array.shape, dtype=np.int64)
         if array.dtype.kind not in "iu":
             raise PenaltyError(f"Classes are names or integer indices; got {array.dtype}.")
-        if array.size and (array.min() < 0 or array.max() >= self.n_classes):
+        if array.min() < 0 or array.max() >= self.n_classes:
             bad = array.min() if array.min() < 0 else array.max()
             raise PenaltyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
         return array.astype(np.int64)
@@ -271,6 +289,30 @@ def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
     return copy
 
 
+def real_numbers(values: Any, what: str) -> Floats:
+    """As float64; a copy only where needed. What is no table of real numbers is refused."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O" and not any(isinstance(cell, str) for cell in array.flat):
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        ragged = "inhomogeneous" in str(error)
+        problem = "its rows differ in length." if ragged else error
+        raise PenaltyError(f"{what} must be a table of numbers: {problem}") from None
+    if array.dtype.kind not in "biuf":
+        raise PenaltyError(f"{what} must hold real numbers; got {array.dtype}.")
+    return array.astype(np.float64, copy=False)
+
+
+def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:
+    """`mix` of a few rows at a time: what it works on stays in the processor's cache."""
+    mixed = np.empty_like(probs)
+    step = max(1, 2**17 // probs.shape[1])
+    for i in range(0, len(probs), step):
+        mixed[i : i + step] = mix(probs[i : i + step])
+    return mixed
+
+
 def names_bytes(names: Iterable[str]) -> bytes:
     """Names as bytes that no other list of names has."""
     return b"".join(len(raw).to_bytes(4, "little") + raw for raw in map(str.encode, names))
@@ -278,21 +320,8 @@ def names_bytes(names: Iterable[str]) -> bytes:
 
 def check_classes(classes: Sequence[str] | int) -> tuple[str, ...]:
     """Class names as a tuple; a number n stands for the names "0", ..., "n - 1"."""
-    if isinstance(classes, int | np.integer):
-        classes = [str(i) for i in range(classes)]
-    if isinstance(classes, str):
-        raise PenaltyError(f"`classes` must be a list of names; got the string {classes!r}.")
-    names = tuple(classes)
-    if not names:
-        raise PenaltyError("A penalty needs at least one class; got none.")
-    seen = set()
-    for name in names:
-        if not isinstance(name, str):
-            raise PenaltyError(
-                f"Class names must be strings; got {name!r} ({type(name).__name__}). "
-                "Integers always mean positions."
-            )
-        if name in seen:
-            raise PenaltyError(f"Duplicate class name {name!r}.")
-        seen.add(name)
-    return tuple(map(str, names))
+    if isinstance(classes, int | np.integer) and not isinstance(classes, bool):
+        if classes < 1:
+            raise PenaltyError(f"At least one class is needed; `classes` is {classes}.")
+        return tuple(str(i) for i in range(classes))
+    return naming.check_classes(classes, PenaltyError)  # type: ignore[arg-type]

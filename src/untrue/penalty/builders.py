@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import Ints, check_classes
+from untrue.penalty.base import Ints, check_classes, real_numbers
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
@@ -19,14 +19,38 @@ Pair = tuple[str | int, str | int]
 
 
 def from_matrix(matrix: Any, classes: Sequence[str] | None = None) -> DensePenalty:
-    if classes is None and hasattr(matrix, "columns") and hasattr(matrix, "index"):
-        classes = list(matrix.columns)
-        if list(matrix.index) != classes:
-            raise PenaltyError("The rows of the table must carry the same names as its columns.")
-    costs = np.asarray(matrix)
+    names = _table_names(matrix)
+    if names is not None:
+        if classes is not None and list(classes) != names:
+            raise PenaltyError(
+                f"The table is for the classes {_shown(names)}, but `classes` says "
+                f"{_shown(classes)}: leave one of them out."
+            )
+        classes = names
+    costs = real_numbers(matrix, "A penalty matrix")
+    if not costs.size:
+        raise PenaltyError("A penalty matrix needs at least one class; this one is empty.")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
         raise PenaltyError(f"A penalty matrix must be square; got shape {costs.shape}.")
     return DensePenalty(check_classes(len(costs) if classes is None else classes), costs)
+
+
+def _table_names(table: Any) -> list[str] | None:
+    """The class names that a DataFrame carries; None for what carries none."""
+    if not (hasattr(table, "columns") and hasattr(table, "index")):
+        return None
+    names, rows = list(table.columns), list(table.index)
+    for number, (row, name) in enumerate(zip(rows, names, strict=False)):
+        if row != name:
+            raise PenaltyError(
+                f"The rows of the table must carry the same names as its columns; "
+                f"row {number} is {row!r}, column {number} is {name!r}."
+            )
+    return None if names == list(range(len(names))) else names
+
+
+def _shown(names: Sequence[Any]) -> str:
+    return ", ".join([*map(str, names[:4]), *(["..."] if len(names) > 4 else [])])
 
 
 def from_rules(
@@ -35,7 +59,10 @@ def from_rules(
     default: float | Mapping[str, float] = 1.0,
 ) -> RulesPenalty:
     names = check_classes(classes)
-    positions = {name: i for i, name in enumerate(names)}
+    if not isinstance(rules, Mapping):
+        raise PenaltyError(
+            f"`rules` must be a mapping {{(true, predicted): cost}}; got {type(rules).__name__}."
+        )
     pairs = list(rules)
     cells = _cells(pairs, names)
     seen: dict[tuple[int, int], Pair] = {}
@@ -43,15 +70,15 @@ def from_rules(
         if (i, j) in seen:
             raise PenaltyError(f"Two rules for one mistake: {seen[i, j]!r} and {pair!r}.")
         seen[i, j] = pair
-    per_class: Any = default
+    defaults = np.ones(len(names))
     if isinstance(default, Mapping):
-        per_class = np.array([_number(default.get(name, 1.0), name) for name in names])
-        for name in default:
-            _position(name, names, positions)
+        positions = {name: i for i, name in enumerate(names)}
+        for name, cost in default.items():
+            defaults[_position(name, names, positions)] = number(cost, f"`default` of {name!r}")
     else:
-        per_class = _number(default, "`default`")
-    costs = [_number(cost, repr(pair)) for pair, cost in rules.items()]
-    return RulesPenalty(names, per_class, cells[:, 0], cells[:, 1], np.array(costs, np.float64))
+        defaults[:] = number(default, "`default`")
+    costs = [number(cost, repr(pair)) for pair, cost in rules.items()]
+    return RulesPenalty(names, defaults, cells[:, 0], cells[:, 1], np.array(costs, np.float64))
 
 
 def from_groups(
@@ -62,13 +89,18 @@ def from_groups(
     classes: Sequence[str] | None = None,
 ) -> TreePenalty:
     tree = Hierarchy.from_groups(groups, classes=classes)
-    return TreePenalty(tree, [0.0, _number(within, "`within`"), _number(across, "`across`")])
+    return TreePenalty(tree, [0.0, number(within, "`within`"), number(across, "`across`")])
 
 
 def from_hierarchy(
     tree: Hierarchy,
     cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
 ) -> TreePenalty:
+    if not isinstance(tree, Hierarchy):
+        raise PenaltyError(
+            f"`tree` must be a Hierarchy; got {type(tree).__name__}. "
+            "Hierarchy.from_dict, from_edges, from_groups and from_paths make one."
+        )
     heights = range(1, tree.max_height + 1)
     if isinstance(cost, Mapping):
         missing = [h for h in heights if h not in cost]
@@ -86,25 +118,28 @@ def from_hierarchy(
         raise PenaltyError(
             f"`cost` must be 'height', a function or {{height: cost}}; got {cost!r}."
         )
-    return TreePenalty(tree, [_number(c, f"cost at height {h}") for h, c in enumerate(costs)])
+    return TreePenalty(tree, [number(c, f"cost at height {h}") for h, c in enumerate(costs)])
 
 
 def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> DensePenalty:
     names = check_classes(classes)
+    power = number(power, "`power`")
     if not (np.isfinite(power) and power > 0):
         raise PenaltyError(f"`power` must be positive; got {power}.")
     steps = np.arange(len(names), dtype=np.float64)
-    return DensePenalty(names, np.abs(steps[:, None] - steps[None, :]) ** power)
+    with np.errstate(over="ignore"):  # a cost that is infinite is refused by its name
+        return DensePenalty(names, np.abs(steps[:, None] - steps[None, :]) ** power)
 
 
 def from_zone(
     pairs_or_mask: Iterable[Pair] | npt.NDArray[np.bool_],
     classes: Sequence[str] | int | None = None,
 ) -> RulesPenalty:
-    if isinstance(pairs_or_mask, np.ndarray) and pairs_or_mask.dtype == np.bool_:
-        mask = pairs_or_mask
+    mask = _mask(pairs_or_mask)
+    if mask is not None:
         if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
             raise PenaltyError(f"A zone mask must be square; got shape {mask.shape}.")
+        classes = _table_names(pairs_or_mask) if classes is None else classes
         names = check_classes(len(mask) if classes is None else classes)
         if len(names) != len(mask):
             raise PenaltyError(f"The mask is for {len(mask)} classes, but {len(names)} are named.")
@@ -114,20 +149,34 @@ def from_zone(
     else:
         names = check_classes(classes)
         cells = np.unique(_cells(list(pairs_or_mask), names), axis=0)
-    return RulesPenalty(names, 0.0, cells[:, 0], cells[:, 1], np.ones(len(cells)))  # type: ignore[arg-type]
+    nothing = np.zeros(len(names))
+    return RulesPenalty(names, nothing, cells[:, 0], cells[:, 1], np.ones(len(cells)))
+
+
+def _mask(zone: Any) -> npt.NDArray[np.bool_] | None:
+    """The array of booleans that a zone is; None if it is a collection of pairs."""
+    if not hasattr(zone, "__array__"):
+        return None
+    array = np.asarray(zone)
+    if array.dtype.kind != "b" and array.ndim == 2 and array.shape[1] != 2:
+        raise PenaltyError(f"A zone mask must hold booleans; got {array.dtype}.")
+    return array if array.dtype.kind == "b" else None
 
 
 def random_zone(n_classes: int, n: int, seed: int = 0) -> RulesPenalty:
+    for what, number in (("n_classes", n_classes), ("n", n), ("seed", seed)):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
+            raise PenaltyError(f"`{what}` must be a whole number, 0 or more; got {number!r}.")
     names = check_classes(n_classes)
-    exist = n_classes * (n_classes - 1)
-    if not 0 <= n <= exist:
+    exist = int(n_classes) * (int(n_classes) - 1)
+    if n > exist:
         raise PenaltyError(
             f"`n` must lie in 0..{exist}, the off-diagonal cells of {n_classes} classes; got {n}."
         )
     drawn = np.random.default_rng(seed).choice(exist, size=n, replace=False)
     true, predicted = np.divmod(drawn, max(n_classes - 1, 1))
     predicted += predicted >= true  # step over the diagonal
-    return RulesPenalty(names, 0.0, true, predicted, np.ones(n))  # type: ignore[arg-type]
+    return RulesPenalty(names, np.zeros(len(names)), true, predicted, np.ones(n))
 
 
 def _cells(pairs: Sequence[Pair], names: tuple[str, ...]) -> Ints:
@@ -152,8 +201,13 @@ def _position(name: str | int, names: tuple[str, ...], positions: Mapping[str, i
     return positions[name]
 
 
-def _number(value: Any, what: str) -> float:
+def number(value: Any, what: str) -> float:
+    """A single number as a float; what is none is refused by the name `what`."""
     try:
-        return float(value)
+        if not isinstance(value, str | bytes | bool | np.bool_):
+            return float(value)
     except (TypeError, ValueError):
-        raise PenaltyError(f"A cost must be a number; got {value!r} for {what}.") from None
+        pass
+    except OverflowError:
+        raise PenaltyError(f"The number given for {what} is too large.") from None
+    raise PenaltyError(f"Expected a number for {what}; got {value!r}.")

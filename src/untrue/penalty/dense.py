@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import Floats, Ints, Penalty, check_classes, frozen, names_bytes
+from untrue.penalty.base import (
+    Floats,
+    Ints,
+    Penalty,
+    check_classes,
+    frozen,
+    names_bytes,
+    real_numbers,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -22,16 +30,9 @@ class DensePenalty(Penalty):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", check_classes(self.classes))
-        given = np.asarray(self.costs)
-        k = self.n_classes
-        if given.ndim != 2 or given.shape[0] != given.shape[1]:
-            raise PenaltyError(f"A penalty matrix must be square; got shape {given.shape}.")
-        if given.shape[0] != k:
-            raise PenaltyError(f"The matrix is for {given.shape[0]} classes, but {k} are named.")
-        try:
-            costs = frozen(given)
-        except (TypeError, ValueError) as error:
-            raise PenaltyError(f"A penalty matrix must hold numbers: {error}") from None
+        costs, k = frozen(real_numbers(self.costs, "A penalty matrix")), self.n_classes
+        if costs.shape != (k, k):
+            raise PenaltyError(f"The matrix has shape {costs.shape}, but {k} classes are named.")
         self._complain(costs, ~np.isfinite(costs), "costs must be finite")
         self._complain(costs, costs < 0, "costs must not be negative")
         self._complain(costs, np.eye(k, dtype=bool) & (costs != 0), "the diagonal must be zero")
@@ -52,9 +53,8 @@ class DensePenalty(Penalty):
     def greatest(self) -> float:
         return float(self.costs.max())
 
-    def select(self, classes: Sequence[str]) -> Self:
-        chosen = [self.index(name) for name in classes]
-        return type(self)(tuple(classes), self.costs[np.ix_(chosen, chosen)])
+    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+        return type(self)(names, self.costs[np.ix_(places, places)])
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:
         return np.asarray(self.costs[i, j])
@@ -65,8 +65,8 @@ class DensePenalty(Penalty):
     def _row_sums(self) -> Floats:
         return np.asarray(self.costs.sum(axis=1))
 
-    def _scaled(self, rows: Floats) -> Penalty:
-        return type(self)(self.classes, self.costs * rows[:, None])
+    def _divided(self, rows: Floats) -> Self:
+        return type(self)(self.classes, self.costs / rows[:, None])
 
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         return np.asarray(~self.costs.any(axis=0))

@@ -52,11 +52,27 @@ def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
         raise PenaltyError(f"{path}: {error}") from None
     except UnicodeDecodeError as error:
         raise PenaltyError(f"{path}: not readable as text ({error}).") from None
-    if classes is not None and penalty.classes != tuple(classes):
-        for name in classes:
-            penalty.index(name)
-        raise PenaltyError(f"{path}: holds {penalty.n_classes} classes, wanted {len(classes)}.")
+    if classes is not None:
+        _compare(path, penalty, check_classes(classes))
     return penalty
+
+
+def _compare(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> None:
+    absent = set(wanted).difference(penalty.classes)
+    for name in wanted:
+        if name in absent:
+            hint = nearest(name, penalty.classes) or "."
+            raise PenaltyError(f"{path}: holds no class {name!r}{hint}")
+    if len(wanted) != penalty.n_classes:
+        raise PenaltyError(
+            f"{path}: holds {penalty.n_classes} classes, wanted {len(wanted)}. "
+            "To leave some out, load without `classes`, then .select(classes)."
+        )
+    if wanted != penalty.classes:
+        raise PenaltyError(
+            f"{path}: holds these classes in another order. "
+            "Load without `classes`, then .select(classes)."
+        )
 
 
 def save(penalty: Penalty, path: Path) -> Path:
@@ -90,39 +106,57 @@ def _by_suffix(path: Path, table: Mapping[str, T]) -> T:
 def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            lines = [(n, row) for n, row in enumerate(csv.reader(file), start=1) if any(row)]
+            reader = csv.reader(file, skipinitialspace=True)
+            lines = [(reader.line_num, row) for row in reader if any(row)]
         except csv.Error as error:
             raise PenaltyError(f"not readable as CSV ({error}).") from None
     if not lines:
         raise PenaltyError("the file is empty.")
     header, body = lines[0][1], lines[1:]
-    classes = check_classes([name.strip() for name in header[1:]])
+    if len(header) < 2:
+        raise PenaltyError(
+            f"line {lines[0][0]}: expected class names separated by commas; got {header[0]!r}."
+        )
+    names = [row[0] for _, row in body]
+    listed = header[1:]
+    if set(names) != set(listed):
+        # Blanks after a name are mostly there for looks, but the names may also end in them.
+        names, listed = [name.strip() for name in names], [name.strip() for name in listed]
+    classes = check_classes(listed)
     matrix = np.zeros((len(body), len(classes)))
-    names = []
-    for i, (number, (name, *cells)) in enumerate(body):
+    for i, (number, (_, *cells)) in enumerate(body):
         if len(cells) != len(classes):
             raise PenaltyError(
                 f"line {number}: {len(cells)} costs for {len(classes)} classes; the header row and "
                 "the first column must be class names."
             )
-        for j, cell in enumerate(cells):
-            try:
-                matrix[i, j] = float(cell)
-            except ValueError:
-                raise PenaltyError(
-                    f"line {number}, column {classes[j]!r}: {cell!r} is not a number."
-                ) from None
-        names.append(name.strip())
-    if sorted(names) != sorted(classes):
-        for name in names:
-            if name not in classes:
-                hint = nearest(name, classes) or "."
-                raise PenaltyError(f"row {name!r} is no class of the header{hint}")
-        absent = [name for name in classes if name not in names]
-        problem = f"no row for class {absent[0]!r}." if absent else "a class has two rows."
-        raise PenaltyError(problem)
-    rows = [names.index(name) for name in classes]
-    return builders.from_matrix(matrix[rows], classes)
+        try:
+            matrix[i] = [float(cell) for cell in cells]
+        except ValueError:
+            j = next(j for j, cell in enumerate(cells) if not _is_number(cell))
+            raise PenaltyError(
+                f"line {number}, column {classes[j]!r}: {cells[j]!r} is not a number."
+            ) from None
+    columns, row_of = set(classes), dict[str, int]()
+    for i, (name, (number, _)) in enumerate(zip(names, body, strict=True)):
+        if name not in columns:
+            hint = nearest(name, classes) or "."
+            raise PenaltyError(f"line {number}: {name!r} is no class of the header{hint}")
+        if name in row_of:
+            raise PenaltyError(f"line {number}: a second row for class {name!r}.")
+        row_of[name] = i
+    for name in classes:
+        if name not in row_of:
+            raise PenaltyError(f"no row for class {name!r}.")
+    return builders.from_matrix(matrix[[row_of[name] for name in classes]], classes)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
@@ -130,14 +164,15 @@ def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
         matrix = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise PenaltyError(f"not a plain .npy array ({error}).") from None
-    if not isinstance(matrix, np.ndarray):
+    if not isinstance(matrix, np.ndarray):  # an archive of several arrays, by its content
+        matrix.close()
         raise PenaltyError("not a plain .npy array.")
     return builders.from_matrix(matrix, classes)
 
 
 def _read_json(path: Path, _: Sequence[str] | None) -> Penalty:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (json.JSONDecodeError, RecursionError) as error:
         raise PenaltyError(f"not readable as JSON ({error}).") from None
     return _from_content(content)
@@ -145,7 +180,7 @@ def _read_json(path: Path, _: Sequence[str] | None) -> Penalty:
 
 def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PenaltyError(f"not readable as TOML ({error}).") from None
     return _from_content(content)
@@ -197,10 +232,9 @@ def _from_rules(content: Mapping[str, Any]) -> Penalty:
 
 
 def _numbers(values: Any, what: str) -> list[float]:
-    numeric = isinstance(values, list | range) and all(isinstance(v, int | float) for v in values)
-    if not numeric:
+    if not isinstance(values, list | range):
         raise PenaltyError(f"`{what}` must be a list of numbers.")
-    return [float(value) for value in values]
+    return [builders.number(value, f"`{what}`") for value in values]
 
 
 def _matrix(rows: Any) -> list[list[float]]:
@@ -219,10 +253,14 @@ def _matrix(rows: Any) -> list[list[float]]:
 def _write_csv(penalty: Penalty) -> bytes:
     matrix = _whole_matrix(penalty)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # Quotes keep what else a reader would drop: blanks before a name, line ends inside it.
+    plain = all(name == name.strip() and name.isprintable() for name in penalty.classes)
+    writer = csv.writer(
+        text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if plain else csv.QUOTE_NONNUMERIC
+    )
     writer.writerow(["true \\ predicted", *penalty.classes])
     for name, row in zip(penalty.classes, matrix.tolist(), strict=True):
-        writer.writerow([name, *map(repr, row)])
+        writer.writerow([name, *row])
     return text.getvalue().encode()
 
 

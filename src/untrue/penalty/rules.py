@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import Floats, Ints, Penalty, check_classes, frozen, names_bytes
+from untrue.penalty.base import (
+    Floats,
+    Ints,
+    Penalty,
+    check_classes,
+    frozen,
+    in_blocks,
+    names_bytes,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -71,12 +79,12 @@ class RulesPenalty(Penalty):
     @cached_property
     def starts(self) -> Ints:
         """(k + 1,) The rules of true class i are those from starts[i] to starts[i + 1] - 1."""
-        return np.searchsorted(self.true, np.arange(self.n_classes + 1)).astype(np.int64)
+        return frozen(np.searchsorted(self.true, np.arange(self.n_classes + 1)), np.int64)
 
     @cached_property
     def excess(self) -> Floats:
         """(E,) What each rule costs beyond its row's default."""
-        return np.asarray(self.costs - self.default[self.true])
+        return frozen(self.costs - self.default[self.true])
 
     @property
     def greatest(self) -> float:
@@ -84,32 +92,41 @@ class RulesPenalty(Penalty):
         open_rows = np.diff(self.starts) < self.n_classes - 1
         return float(max(self.default[open_rows].max(initial=0.0), self.costs.max(initial=0.0)))
 
-    def select(self, classes: Sequence[str]) -> Self:
-        chosen = np.array([self.index(name) for name in classes], dtype=np.int64)
+    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
         place = np.full(self.n_classes, -1)
-        place[chosen] = np.arange(len(chosen))
+        place[places] = np.arange(len(places))
         true, predicted = place[self.true], place[self.predicted]
         kept = (true >= 0) & (predicted >= 0)
         return type(self)(
-            tuple(classes), self.default[chosen], true[kept], predicted[kept], self.costs[kept]
+            names, self.default[places], true[kept], predicted[kept], self.costs[kept]
         )
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:
-        keys, wanted = self.true * self.n_classes + self.predicted, i * self.n_classes + j
-        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        if not len(keys):
+        if not len(self.costs):
             return np.asarray(self.default[i])
+        keys, wanted = self.true * self.n_classes + self.predicted, i * self.n_classes + j
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, self.costs[at], self.default[i])
 
+    @cached_property
+    def _by_column(self) -> tuple[Ints, Ints, Ints]:
+        """The rules in order of the predicted class, the columns they touch, where each starts."""
+        order = np.argsort(self.predicted, kind="stable")
+        return order, *np.unique(self.predicted[order], return_index=True)
+
     def _mix(self, probs: Floats) -> Floats:
-        weighted = probs * self.default
-        mixed = weighted.sum(axis=1, keepdims=True) - weighted
-        if len(self.costs):
-            order = np.argsort(self.predicted, kind="stable")
-            columns, first = np.unique(self.predicted[order], return_index=True)
-            extra = probs[:, self.true[order]] * self.excess[order]
-            mixed[:, columns] += np.add.reduceat(extra, first, axis=1)
-        return np.asarray(np.maximum(mixed, 0.0))
+        order, columns, first = self._by_column
+        true, excess = self.true[order], self.excess[order]
+
+        def mix(some: Floats) -> Floats:
+            weighted = some * self.default
+            mixed = weighted.sum(axis=1, keepdims=True) - weighted
+            if len(order):
+                extra = np.take(some, true, axis=1) * excess
+                mixed[:, columns] += np.add.reduceat(extra, first, axis=1)
+            return np.asarray(np.maximum(mixed, 0.0))
+
+        return in_blocks(mix, probs)
 
     def _row_sums(self) -> Floats:
         excess = np.bincount(self.true, weights=self.excess, minlength=self.n_classes)
@@ -119,13 +136,13 @@ class RulesPenalty(Penalty):
         open_row = self.default * (self.n_classes - 1) + excess
         return np.where((counts == self.n_classes - 1) | (self.default == 0), filled, open_row)
 
-    def _scaled(self, rows: Floats) -> Penalty:
+    def _divided(self, rows: Floats) -> Self:
         return type(self)(
             self.classes,
-            self.default * rows,
+            self.default / rows,
             self.true,
             self.predicted,
-            self.costs * rows[self.true],
+            self.costs / rows[self.true],
         )
 
     def _free_columns(self) -> npt.NDArray[np.bool_]:

@@ -132,6 +132,8 @@ class TreeCosts(Costs):
         self._hold("row_scale", penalty.row_scale)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        if not self.n_nodes:  # a single class: no two part anywhere
+            return self.row_scale.new_zeros(len(target), self.n_classes, dtype=dtype)
         # Over the nodes in depth-first order a row is piecewise constant: write its jumps, sum
         # them up, and hand each class the cost at the node above it.
         index, there = _lists(self.starts, target, self.deepest)
@@ -204,4 +206,15 @@ def make_costs(penalty: Penalty) -> Costs:
 @lru_cache(maxsize=4)
 def costs_of(penalty: Penalty, device: torch.device) -> Costs:
     """`make_costs` on a device, remembered for the last few penalties."""
-    return make_costs(penalty).to(device)
+    with torch.inference_mode(False):  # else what is remembered could never be trained with
+        return make_costs(penalty).to(device)
+
+
+def expected(penalty: Penalty, probs: Tensor) -> Tensor:
+    """`probs @ A`: halves are computed in single precision, whole numbers become doubles."""
+    if probs.is_complex():
+        raise PenaltyError(f"`probs` must hold real numbers; got {probs.dtype}.")
+    costs = costs_of(penalty, probs.device)
+    if not probs.is_floating_point():
+        return costs.mix(_double(probs))
+    return costs.mix(probs.float() if probs.dtype.itemsize < 4 else probs).to(probs.dtype)

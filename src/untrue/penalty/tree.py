@@ -16,7 +16,8 @@ and U is one more cumulative sum over the nodes. A row of A is the same with all
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -25,7 +26,7 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import Floats, Ints, Penalty, frozen, names_bytes
+from untrue.penalty.base import Floats, Ints, Penalty, frozen, in_blocks, names_bytes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +50,10 @@ class Layout:
     parent_costs: Floats
     path: Ints
     starts: Ints
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            getattr(self, field.name).flags.writeable = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -90,12 +95,16 @@ class TreePenalty(Penalty):
         return type(self), (self.tree, self.height_costs, self.row_scale)
 
     def matrix(self) -> Floats:
-        everyone = np.arange(self.n_classes)
-        matrix = np.empty((self.n_classes, self.n_classes))
-        for i in range(0, self.n_classes, 1024):  # a block at a time: heights need k integers a row
-            block = everyone[i : i + 1024, None]
-            matrix[i : i + 1024] = self._lookup(*np.broadcast_arrays(block, everyone[None, :]))
-        np.fill_diagonal(matrix, 0.0)
+        lay, matrix = self.layout, np.zeros((self.n_classes, self.n_classes))
+        costs = self.height_costs[self.tree.heights[self._parting]]
+        slot = np.argsort(lay.slots)
+        for i, (begin, end) in enumerate(itertools.pairwise(lay.starts)):
+            # The nodes above a class are intervals of slots, each inside the next; the costs
+            # change where they begin and end.
+            nodes = lay.path[begin:end]
+            cuts = [*lay.first[nodes[::-1]], slot[i], slot[i] + 1, *lay.last[nodes]]
+            steps = [*costs[nodes[::-1]], 0.0, *costs[nodes]]
+            matrix[i, lay.slots] = np.repeat(steps, np.diff(cuts)) * self.row_scale[i]
         return matrix
 
     @cached_property
@@ -155,9 +164,8 @@ class TreePenalty(Penalty):
     def greatest(self) -> float:
         return float(self._row_greatest.max())
 
-    def select(self, classes: Sequence[str]) -> Self:
-        places = [self.index(name) for name in classes]
-        tree = Hierarchy.from_edges(self.tree.edges(), classes=classes)
+    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+        tree = Hierarchy.from_edges(self.tree.edges(), classes=names)
         return type(self)(tree, self.height_costs, self.row_scale[places])
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:
@@ -167,24 +175,30 @@ class TreePenalty(Penalty):
         lay = self.layout
         if not len(lay.ends):
             return np.zeros_like(probs)
-        scaled = probs * self.row_scale
-        sums = np.zeros((len(probs), self.n_classes + 1))
-        np.cumsum(scaled[:, lay.slots], axis=1, out=sums[:, 1:])
-        flow = lay.steps * (sums[:, lay.last] - sums[:, lay.first])
-        change = np.pad(flow, ((0, 0), (0, 1)))
         order = np.argsort(lay.ends, kind="stable")
         where, start = np.unique(lay.ends[order], return_index=True)
-        change[:, where] -= np.add.reduceat(flow[:, order], start, axis=1)
-        below = -np.cumsum(change, axis=1)
-        return np.asarray(np.maximum(below[:, lay.parents] - lay.parent_costs * scaled, 0.0))
+
+        def mix(some: Floats) -> Floats:
+            scaled = some * self.row_scale
+            sums = np.zeros((len(some), self.n_classes + 1))
+            np.cumsum(np.take(scaled, lay.slots, axis=1), axis=1, out=sums[:, 1:])
+            flow = lay.steps * (np.take(sums, lay.last, axis=1) - np.take(sums, lay.first, axis=1))
+            change = np.pad(flow, ((0, 0), (0, 1)))
+            change[:, where] -= np.add.reduceat(np.take(flow, order, axis=1), start, axis=1)
+            below = np.take(-np.cumsum(change, axis=1), lay.parents, axis=1)
+            return np.asarray(np.maximum(below - lay.parent_costs * scaled, 0.0))
+
+        return in_blocks(mix, probs)
 
     def _row_sums(self) -> Floats:
         # Without the scale A is symmetric, so its column sums are its row sums.
         plain = type(self)(self.tree, self.height_costs)
         return np.asarray(plain._mix(np.ones((1, self.n_classes)))[0] * self.row_scale)
 
-    def _scaled(self, rows: Floats) -> Penalty:
-        return type(self)(self.tree, self.height_costs, self.row_scale * rows)
+    def _divided(self, rows: Floats) -> Self:
+        if (rows == rows[0]).all():
+            return type(self)(self.tree, self.height_costs / rows[0], self.row_scale)
+        return type(self)(self.tree, self.height_costs, self.row_scale / rows)
 
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         # Without the scale A is symmetric: a free column is a free row.
@@ -205,11 +219,14 @@ class TreePenalty(Penalty):
 
 def _paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:
     """Flat lists of the nodes from `lowest[i]` upwards, and where each list starts; -1 ends one."""
-    columns, current = [], lowest.astype(np.int32)
-    while (current >= 0).any():
-        columns.append(current)
-        current = np.where(current >= 0, up[current], -1).astype(np.int32)
-    table = np.stack(columns, axis=1) if columns else np.empty((len(lowest), 0), np.int32)
-    on_path = table >= 0
-    starts = np.concatenate([[0], np.cumsum(on_path.sum(axis=1))])
-    return table[on_path].astype(np.int64), starts
+    lengths = [0] * (len(up) + 1)  # of the list from each node; [-1]: of none
+    for v, above in enumerate(up.tolist()):
+        lengths[v] = lengths[above] + 1
+    starts = np.concatenate([[0], np.cumsum(np.array(lengths)[lowest])])
+    path = np.empty(starts[-1], dtype=np.int64)
+    at, node = starts[:-1], lowest
+    while (going := node >= 0).any():
+        at, node = at[going], node[going]
+        path[at] = node
+        at, node = at + 1, up[node]
+    return path, starts
