@@ -37,7 +37,10 @@ class Formula:
 def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
     """Loss of logits z (N, k): a scalar, or (N,) unreduced."""
     if formula.term == "bilinear":
-        loss = (rows * z.softmax(-1)).sum(-1)
+        # Costs are centred first: their mean carries the rounding of every p into the gradient.
+        p = z.softmax(-1)
+        mean = (rows * p).sum(-1, keepdim=True).detach()
+        loss = mean[:, 0] + ((rows - mean) * p).sum(-1)
     else:
         loss = -(rows * log1m_softmax(z)).sum(-1)
     if formula.target is not None:

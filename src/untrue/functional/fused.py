@@ -11,13 +11,15 @@ With a = alpha, b = 1 - alpha, r the cost row and y the target:
 
 `log(1 - p_j)` is exact as `log1p(-p_j)` unless j is the likeliest class *. That one is set aside:
 with q the softmax over the others, d = z_* - logsumexp(others) and c = 1 - p_* = sigmoid(-d),
-every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and
+every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j / (1 - p_j),
+v their mean under q and s = c v,
 
-                   dL/dz_m = a (r_m u_m - p_m s - r_* p_* q_m) + b p_m - b [m = y]     m not *
+                   dL/dz_m = q_m (a c (v_m - v) + a p_* (s - r_*) + b c) - b [m = y]     m not *
                    dL/dz_* = p_* (a (r_* - s) + b) - b [* = y]
 
-with u_m = p_m / (1 - p_m) and s the sum of r_m u_m over the others. Nothing here is unbounded: as
-p_* tends to 1 the gradient tends to the costs, while a clamped logarithm would lose it.
+Nothing here is unbounded: as p_* tends to 1 the gradient tends to the costs, while a clamped
+logarithm would lose it. Costs are centred in two passes, as in a textbook variance: their mean
+carries the rounding of every p, which large costs would magnify.
 """
 
 from __future__ import annotations
@@ -106,8 +108,7 @@ def _reduce(formula: Formula, losses: Tensor) -> Tensor:
 def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
     """(n, 1) Losses of a block; writes their gradients over the costs r (n, k)."""
     p = z.softmax(-1)
-    term = (r * p).sum(-1, keepdim=True)
-    r.sub_(term)
+    term = _centre(r, p)
     if target is None:
         r.mul_(p)
         return term
@@ -116,6 +117,15 @@ def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -
     top = z.amax(-1, keepdim=True)
     ce = (top - z.gather(1, target)) - p.amax(-1, keepdim=True).log_()
     return term.mul_(a).add_(ce, alpha=b)
+
+
+def _centre(costs: Tensor, p: Tensor) -> Tensor:
+    """(n, 1) Mean of the costs under p, which is taken off them."""
+    mean = (costs * p).sum(-1, keepdim=True)
+    costs.sub_(mean)
+    rest = (costs * p).sum(-1, keepdim=True)
+    costs.sub_(rest)
+    return mean.add_(rest)
 
 
 def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
@@ -130,9 +140,9 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: floa
     r_best = r.gather(1, best)
     minus_p = torch.mul(q, -c, out=others)
     term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
-    v = r.mul_(q).div_(minus_p.add_(1.0))
-    s = c * v.sum(-1, keepdim=True)
-    v.mul_(a * c).addcmul_(q, c * (b - a * s) - a * r_best * p_best)
+    v = r.div_(minus_p.add_(1.0))
+    s = c * _centre(v, q)
+    v.mul_(a * c).add_(a * p_best * (s - r_best) + b * c).mul_(q)
     v.scatter_(1, best, p_best * (a * (r_best - s) + b))
     if target is None:
         return term
