@@ -169,8 +169,9 @@ class Panel:
 class Confusion:
     """Confusion matrices of the same classes in one colour scale; correct answers stay grey.
 
-    zone: Boolean (k, k), outlined. unit: of the values, "images". blocks: (name, first, last + 1)
-    of runs of neighbouring classes, which label the axes when there are too many classes.
+    zone: Boolean (k, k), outlined; hovering over it says `zone_name`. unit: of the values,
+    "images". blocks: (name, first, last + 1) of runs of neighbouring classes, which label the
+    axes when there are too many classes.
     """
 
     title: str
@@ -178,6 +179,7 @@ class Confusion:
     classes: tuple[str, ...]
     panels: tuple[Panel, ...]
     zone: npt.NDArray[np.bool_] | None = None
+    zone_name: str = "in the zone"
     unit: str = "images"
     blocks: tuple[tuple[str, int, int], ...] = ()
 

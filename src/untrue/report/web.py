@@ -284,7 +284,7 @@ def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any
 
 def _cell_said(figure: Confusion, true: str, said: str, value: float, i: int, j: int) -> str:
     inside = figure.zone is not None and bool(figure.zone[i, j])
-    verdict = "right" if i == j else "in the zone" if inside else ""
+    verdict = "right" if i == j else safe(figure.zone_name) if inside else ""
     lines = [f"truth: <b>{true}</b>", f"said: <b>{said}</b>"]
     return "<br>".join(
         [*lines, f"{number(value)} {safe(figure.unit)}{f' ({verdict})' if verdict else ''}"]

@@ -1,0 +1,35 @@
+"""`untrue report`: figures, tables and a page of what a sweep has made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: `untrue report runs/mnist`")
+def report(
+    directory: Annotated[Path, typer.Argument(help="The --out of an `untrue run`.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write; else into the directory itself.")
+    ] = None,
+) -> None:
+    """Draw the figures, tables and page of a sweep, finished or not.
+
+    Writes report.html (one page that needs no network), figures/ (SVG and PNG), tables/ (CSV and
+    Markdown), rows.csv (one row per run, decision rule and zone) and report.json.
+    """
+    from rich.console import Console
+
+    from untrue.report.sweeps import report
+
+    made = report(directory, out)
+    console = Console(highlight=False)
+    for table in made.short:
+        console.print(table.to_terminal())
+    for note in made.notes:
+        console.print(note, markup=False, soft_wrap=True)
+    console.print(str(made.page), markup=False, soft_wrap=True)

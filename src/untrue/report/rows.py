@@ -1,0 +1,221 @@
+"""From a store to tidy rows: one for each finished run, decision rule and zone.
+
+A baseline of a masked-zone sweep is scored on every zone of its repetition and so has several
+rows; all other runs have one row per decision rule. Shares and errors are in percent.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from untrue.lab.experiments import EXPERIMENTS
+from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
+from untrue.lab.store import Store
+
+Rule = Literal["argmax", "least-cost"]
+Kind = Literal["zone", "hierarchy", "small"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one run did under one decision rule, in one zone. None: has no meaning here.
+
+    costs: of the least-cost decision, 'zone 10, else 1'. zone: its cells, 'true>said' by index.
+    zone_share_pct: of the errors, those in the zone. errors_in_superclass_pct: of the errors,
+    those that stay in the right super-class (nan: there are no errors).
+    small_class_superclass_accuracy_pct: of the small classes' test images, those put in the
+    right super-class.
+    """
+
+    sweep: str
+    scale: str
+    run_id: str
+    seed: int
+    loss: str
+    alpha: float
+    decision: Rule
+    costs: str
+    normalization: str
+    zone_size: int | None
+    zone: str
+    small_count: int | None
+    epochs_run: int
+    train_images: int
+    test_images: int
+    errors: int
+    total_error_pct: float
+    accuracy_pct: float
+    zone_errors: int | None
+    zone_share_pct: float | None
+    coarse_error_pct: float | None
+    errors_in_superclass_pct: float | None
+    small_class_accuracy_pct: float | None
+    small_class_superclass_accuracy_pct: float | None
+    test_loss: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """A sweep with what is there of it. missing: planned and not made yet.
+
+    unplanned: models whose configs wait for the results of others.
+    """
+
+    sweep: Sweep
+    info: DatasetInfo
+    results: tuple[RunResult, ...]
+    failed: tuple[RunResult, ...]
+    missing: tuple[RunConfig, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def unplanned(self) -> int:
+        return max(0, self.sweep.expected - len(self.sweep.configs))
+
+    @property
+    def kind(self) -> Kind:
+        """Which chapter tells it."""
+        known = EXPERIMENTS.get(self.sweep.experiment)
+        if known is not None:
+            return known.kind
+        specs = [s for c in self.sweep.configs for s in (c.penalty, *c.score_on) if s is not None]
+        return "zone" if any(spec.kind == "zone" for spec in specs) else "hierarchy"
+
+
+def collect(store: Store) -> tuple[Collected, ...]:
+    """Every sweep of a store with its finished runs as rows."""
+    infos = store.datasets()
+    return tuple(_collected(store, sweep, infos[sweep.data]) for sweep in store.sweeps())
+
+
+def to_csv(rows: Iterable[Row]) -> str:
+    """The rows as CSV at full precision; empty where a column has no meaning."""
+    names = [field.name for field in dataclasses.fields(Row)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        values = [getattr(row, name) for name in names]
+        writer.writerow(
+            ["" if v is None or (isinstance(v, float) and math.isnan(v)) else v for v in values]
+        )
+    return text.getvalue()
+
+
+def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
+    found = {result.run_id: result for result in store.results(sweep)}
+    good = {run_id: result for run_id, result in found.items() if result.status == "ok"}
+    small = next((c.small_classes for c in sweep.configs if c.small_classes), ())
+    rows: list[Row] = []
+    for config in sweep.configs:
+        if config.run_id in good:
+            rows += _rows(sweep, config, good[config.run_id], info, small)
+    return Collected(
+        sweep=sweep,
+        info=info,
+        results=tuple(good.values()),
+        failed=tuple(result for result in found.values() if result.status == "failed"),
+        missing=tuple(config for config in sweep.configs if config.run_id not in found),
+        rows=tuple(rows),
+    )
+
+
+def _rows(
+    sweep: Sweep, config: RunConfig, result: RunResult, info: DatasetInfo, small: tuple[int, ...]
+) -> Iterator[Row]:
+    """`config` is the sweep's: the stored one of a shared baseline may know fewer zones."""
+    specs = [config.penalty] if config.penalty else list(config.score_on)
+    zones = dict.fromkeys(spec.cells for spec in specs if spec.kind == "zone")
+    for cells in zones or {(): None}:
+        made = [("argmax", "", result.confusion)]
+        made += [
+            ("least-cost", _costs(decision.costs), decision.confusion)
+            for decision in result.decisions
+            if decision.costs.cells == cells and decision.costs in config.score_on
+        ]
+        for rule, costs, confusion in made:
+            counted = _counted(confusion, info, cells, small)
+            yield Row(
+                sweep=sweep.name,
+                scale=sweep.scale,
+                run_id=config.run_id,
+                seed=config.seed,
+                loss=config.loss,
+                alpha=config.alpha,
+                decision=rule,  # type: ignore[arg-type]
+                costs=costs,
+                normalization=config.penalty.normalization if config.penalty else "",
+                zone_size=len(cells) or None,
+                zone=" ".join(f"{true}>{said}" for true, said in cells),
+                small_count=config.small_count,
+                epochs_run=result.epochs_run,
+                train_images=result.train_images,
+                test_loss=result.test_loss,
+                seconds=result.provenance.seconds,
+                **counted,  # type: ignore[arg-type]
+            )
+
+
+def _costs(spec: PenaltySpec) -> str:
+    if spec.kind == "zone":
+        return f"zone {spec.inside:g}, else {spec.outside:g}"
+    return f"super-class {spec.inside:g}, else {spec.outside:g}"
+
+
+def _counted(
+    confusion: Counts,
+    info: DatasetInfo,
+    cells: tuple[tuple[int, int], ...],
+    small: tuple[int, ...],
+) -> dict[str, float | int | None]:
+    """Every measure of a confusion matrix (k, k). Thousands are counted, so in plain NumPy."""
+    images = int(confusion.sum())
+    errors = images - int(np.trace(confusion))
+    counted: dict[str, float | int | None] = {
+        "test_images": images,
+        "errors": errors,
+        "total_error_pct": _percent(errors, images),
+        "accuracy_pct": _percent(images - errors, images),
+        **dict.fromkeys(
+            (
+                "zone_errors",
+                "zone_share_pct",
+                "coarse_error_pct",
+                "errors_in_superclass_pct",
+                "small_class_accuracy_pct",
+                "small_class_superclass_accuracy_pct",
+            )
+        ),
+    }
+    if cells:
+        true, said = np.array(cells).T
+        counted["zone_errors"] = inside = int(confusion[true, said].sum())
+        counted["zone_share_pct"] = _percent(inside, errors)
+    if info.groups:
+        group = info.group_of()
+        same = group[:, None] == group[None, :]
+        coarse = int(confusion[~same].sum())
+        counted["coarse_error_pct"] = _percent(coarse, images)
+        counted["errors_in_superclass_pct"] = _percent(errors - coarse, errors)
+        if small:
+            chosen = list(small)
+            theirs = int(confusion[chosen].sum())
+            right = int(np.diag(confusion)[chosen].sum())
+            counted["small_class_accuracy_pct"] = _percent(right, theirs)
+            counted["small_class_superclass_accuracy_pct"] = _percent(
+                int((confusion * same)[chosen].sum()), theirs
+            )
+    return counted
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100.0 * part / whole if whole else math.nan
