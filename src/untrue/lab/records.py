@@ -157,8 +157,12 @@ class RunConfig:
     @property
     def run_id(self) -> str:
         """16 hex digits: a hash of every field that determines the result."""
-        told = {"format": FORMAT, **dataclasses.asdict(self)}
-        del told["score_on"]
+        # By hand: `asdict` copies every cell of every zone, and a report asks thousands of ids.
+        fields = (field.name for field in dataclasses.fields(self) if field.name != "score_on")
+        told: dict[str, Any] = {"format": FORMAT, **{name: getattr(self, name) for name in fields}}
+        if self.penalty is not None:
+            names = (field.name for field in dataclasses.fields(self.penalty))
+            told["penalty"] = {name: getattr(self.penalty, name) for name in names}
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
