@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -63,6 +62,7 @@ def audit(
     from untrue.report.measures import costliest
     from untrue.report.page import write, write_text
     from untrue.tools.audit import audit as run_audit
+    from untrue.tools.json_numbers import plain
     from untrue.tools.trees import read_tree
 
     costs = Penalty.load(penalty)
@@ -106,15 +106,6 @@ def columns_line(found: AuditResult) -> str:
     if columns.probs:
         parts.append(f"probabilities in {columns.probs[0]!r} to {columns.probs[-1]!r}")
     return f"{found.source}: {', '.join(parts)}"
-
-
-def plain(value: Any) -> Any:
-    """The same with null for what JSON has no number for: nan and infinity."""
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def as_json(found: AuditResult) -> dict[str, object]:

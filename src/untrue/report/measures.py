@@ -19,7 +19,7 @@ class Measure:
 
 
 MEASURES = (
-    Measure("accuracy", "accuracy: right answers (%)", 100.0),
+    Measure("accuracy", "accuracy (%)", 100.0),
     Measure("expected_cost", "cost of an answer", digits=".4g"),
     Measure("adjusted_expected_cost", "cost, of the best constant answer's (%)", 100.0, ".1f"),
     Measure("zone_errors", "errors in the zone", digits=",.0f"),

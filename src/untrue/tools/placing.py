@@ -38,10 +38,7 @@ def placed_folder(path: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         yield temporary
-        # mkdtemp is private to its user; the folder should be what mkdir would have made.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
+        _open_up(temporary)
         if path.exists():
             old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.old."))
             path.rename(old / path.name)
@@ -57,3 +54,15 @@ def check_parent(path: Path) -> None:
     """The folder that `path` goes into exists."""
     if not path.parent.is_dir():
         raise ArgumentError(f"There is no folder {path.parent} to write {path.name} into; make it.")
+
+
+def _open_up(folder: Path) -> None:
+    """Give folder and files the rights that plain mkdir and open would have given them.
+
+    What is made under a temporary name is often private to its user.
+    """
+    umask = os.umask(0)
+    os.umask(umask)
+    folder.chmod(0o777 & ~umask)
+    for file in folder.iterdir():
+        file.chmod(0o666 & ~umask)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,8 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 NO_NUMBER = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
-Kind: TypeAlias = Literal["label", "number", "any"]
+Kind: TypeAlias = Literal["label", "number", "real", "text", "any"]
+LOOSE = {"real", "text", "any"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,13 @@ def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
 
 
 def _text(path: Path) -> IO[str]:
-    if path.suffix.lower() == ".gz":
-        raw: IO[bytes] = gzip.open(path)  # type: ignore[assignment]
-    else:
-        raw = path.open("rb")
-    # Other bytes pass here: the reader of the rows says in which row they are.
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    # Bytes that are not UTF-8 pass here: the reader of the rows says in which row they are.
+    zipped = path.suffix.lower() == ".gz"
+    opened = gzip.open if zipped else open
+    return cast(
+        IO[str],
+        opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""),
+    )
 
 
 def _parquet_header(path: Path) -> tuple[str, ...]:
@@ -118,7 +119,9 @@ def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     """A pyarrow Table of these columns.
 
     label    text, one code for each different value ("" is missing)
-    number   float32 or float64 numbers, missing allowed
+    number   numbers in the file's precision, float32 from text
+    real     float64 numbers, missing allowed
+    text     text, missing allowed
     any      whatever the file holds: numbers, text, dates
     """
     file.check(columns)
@@ -131,8 +134,13 @@ def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
 def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     arrow, csv_reader = need("pyarrow", PURPOSE), need("pyarrow.csv", PURPOSE)
     text = arrow.dictionary(arrow.int32(), arrow.string())
-    types = {"label": text, "number": arrow.float32()}
-    loose = "any" in columns.values()
+    types = {
+        "label": text,
+        "number": arrow.float32(),
+        "real": arrow.float64(),
+        "text": arrow.string(),
+    }
+    loose = not LOOSE.isdisjoint(columns.values())
 
     def read(*, threads: bool) -> Any:
         return csv_reader.read_csv(
@@ -190,19 +198,22 @@ def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
         raise DataError(f"{file.path} is not readable as Parquet ({_first_line(error)}).") from None
     for position, (name, kind) in enumerate(columns.items()):
         if kind != "any" and table.num_rows:
-            column = _as_labels(table[name]) if kind == "label" else _as_numbers(table, name, file)
+            as_text = kind in ("label", "text")
+            column = _as_text(table[name]) if as_text else _as_numbers(table, name, file)
+            column = column.dictionary_encode() if kind == "label" else column
+            column = column.cast(arrow.float64()) if kind == "real" else column
             table = table.set_column(position, name, column)
     return table
 
 
-def _as_labels(column: Any) -> Any:
+def _as_text(column: Any) -> Any:
     arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if arrow.types.is_boolean(column.type):
         column = compute.if_else(column, "True", "False")
     text = column.cast(arrow.string())
-    return compute.if_else(compute.equal(text, ""), None, text).dictionary_encode()
+    return compute.if_else(compute.equal(text, ""), None, text)
 
 
 def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
@@ -210,7 +221,7 @@ def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
     kinds = arrow.types
     if kinds.is_integer(column.type) or kinds.is_floating(column.type):
         return column
-    if kinds.is_decimal(column.type) or kinds.is_boolean(column.type):
+    if kinds.is_decimal(column.type) or kinds.is_boolean(column.type) or kinds.is_null(column.type):
         return column.cast(arrow.float64())
     raise DataError(
         f"{file.path}: {where(0, name)} is {str(column[0])!r} ({column.type}); a number is wanted."

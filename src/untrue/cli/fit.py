@@ -1,0 +1,186 @@
+"""`untrue fit`: train a classifier on your own data by what mistakes cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from untrue.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from untrue.tools.training import Progress
+
+app = typer.Typer()
+
+EXAMPLE = (
+    "Example: `untrue fit patients.csv --target diagnosis --penalty costs.toml --alpha .5 "
+    "--out model`"
+)
+TRAINING = "Training"
+READING = "Reading the data"
+
+
+def training(what: str) -> Any:
+    return typer.Option(help=what, rich_help_panel=TRAINING)
+
+
+def reading(what: str, **more: Any) -> Any:
+    return typer.Option(help=what, rich_help_panel=READING, **more)
+
+
+@app.command(epilog=EXAMPLE)
+def fit(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A table (.csv, .parquet), a folder of images with one folder for each class "
+            "(or train/ and test/ with those), or an .npz file with X and y."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
+    target: Annotated[
+        str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
+    ] = None,
+    penalty: Annotated[
+        Path | None, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")
+    ] = None,
+    loss: Annotated[
+        str, typer.Option(help="bilinear, log-bilinear or cross-entropy.")
+    ] = "bilinear",
+    alpha: Annotated[float, typer.Option(help="Share of the cost term, 0 (plain) to 1.")] = 0.5,
+    network: Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")] = None,
+    baseline: Annotated[
+        bool, training("Train the plain cross-entropy model too, to compare.")
+    ] = True,
+    epochs: Annotated[int, training("At most so many passes over the data.")] = 100,
+    patience: Annotated[int, training("Stop after so many epochs without progress.")] = 10,
+    batch_size: Annotated[int, training("Examples per step.")] = 64,
+    learning_rate: Annotated[float, training("Of AdamW.")] = 1e-3,
+    seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
+    test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
+    validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
+    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None,
+    categorical: Annotated[
+        str | None, reading("Columns of numbers that are names.", metavar="COLS")
+    ] = None,
+    delimiter: Annotated[str | None, reading("Of a CSV file, when no comma.")] = None,
+    image_size: Annotated[
+        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model in the folder.")
+    ] = False,
+) -> None:
+    """Train a classifier on your own data by what mistakes cost, and show what that bought.
+
+    Trains the plain cross-entropy model beside it, measures both on examples that neither has
+    seen, prints before and after, and writes a folder that `untrue predict` takes.
+    """
+    check_numbers(epochs=epochs, patience=patience, batch_size=batch_size)
+    if not 0 <= alpha <= 1:
+        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
+    if not 0 < learning_rate < float("inf"):
+        raise ArgumentError(f"`learning_rate` must be positive; got {learning_rate}.")
+    from untrue.penalty import Penalty
+    from untrue.tools.features import split_columns
+    from untrue.tools.model_folder import check_target, save_model
+    from untrue.tools.sources import open_source
+
+    check_target(out, overwrite=overwrite)
+    costs = Penalty.load(penalty) if penalty else None
+    source = open_source(
+        data,
+        target=target,
+        categorical=split_columns(categorical),
+        ignore=split_columns(ignore),
+        delimiter=delimiter,
+        image_size=image_size,
+    )
+
+    from untrue.cli.showing import console, say, show
+    from untrue.report.fit_page import fit_page, lead, metrics, ways_table
+    from untrue.report.measures import costliest
+    from untrue.report.page import write
+    from untrue.tools.fit import fit as run_fit
+    from untrue.tools.training import Settings
+
+    where = console()
+    say(where, f"{data}: {len(source):,} examples ({source.kind})")
+    with EpochLines(where) as lines:
+        found = run_fit(
+            source,
+            costs,
+            loss=loss,
+            alpha=alpha,
+            network=network,
+            settings=Settings(
+                epochs=epochs,
+                batch_size=batch_size,
+                learning_rate=learning_rate,
+                patience=patience,
+                seed=seed,
+            ),
+            baseline=baseline,
+            test_share=test_share,
+            validation_share=validation_share,
+            on_epoch=lines.show,
+        )
+    say(where, "")
+    show(where, ways_table(found))
+    kept = found.ways[found.chosen]
+    show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
+    say(where, lead(found))
+    page = fit_page(found)
+    save_model(
+        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
+    )
+    say(where, f"{out / 'page.html'}")
+    say(where, str(out))
+
+
+class EpochLines:
+    """Progress: one line that changes on a terminal, a line for each model elsewhere."""
+
+    def __init__(self, where: Console) -> None:
+        self._where = where
+        self._status = where.status("reading") if where.is_terminal else None
+        self._last: tuple[str, Progress] | None = None
+
+    def __enter__(self) -> EpochLines:
+        if self._status is not None:
+            self._status.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if self._status is not None:
+            self._status.__exit__(*exception)
+        self._print_last()
+
+    def show(self, name: str, progress: Progress) -> None:
+        if self._last is not None and self._last[0] != name:
+            self._print_last()
+        self._last = name, progress
+        if self._status is not None:
+            self._status.update(
+                f"{name}: epoch {progress.epoch} of at most {progress.epochs}, "
+                f"validation loss {progress.validation_loss:.4f}"
+            )
+
+    def _print_last(self) -> None:
+        if self._last is not None:
+            name, progress = self._last
+            self._where.print(
+                f"{name}: {progress.epoch} epochs, validation loss {progress.validation_loss:.4f}",
+                markup=False,
+            )
+        self._last = None
+
+
+def check_numbers(**given: int) -> None:
+    for name, value in given.items():
+        if value < 1:
+            raise ArgumentError(f"`{name}` must be at least 1; got {value}.")

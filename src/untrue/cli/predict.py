@@ -1,0 +1,63 @@
+"""`untrue predict`: label data with a fitted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from untrue.errors import ArgumentError
+
+app = typer.Typer()
+
+EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out predictions.csv`"
+
+
+@app.command(epilog=EXAMPLE)
+def predict(
+    model: Annotated[Path, typer.Argument(help="The folder that `untrue fit` wrote.")],
+    data: Annotated[
+        Path, typer.Argument(help="Data of the same kind: a table, a folder of images, an .npz.")
+    ],
+    decide: Annotated[
+        str,
+        typer.Option(help="argmax: the most probable class; cost: the one of least expected cost."),
+    ] = "argmax",
+    abstain_cost: Annotated[
+        float | None,
+        typer.Option(help="With --decide cost: give no answer where the best costs more."),
+    ] = None,
+    penalty: Annotated[
+        Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
+    out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")] = Path(
+        "predictions.csv"
+    ),
+) -> None:
+    """Label data with a fitted model: labels and probabilities, in the order of the data.
+
+    The file has a row for each example; `untrue audit` reads it as is.
+    """
+    from untrue.tools.placing import check_parent
+
+    check_parent(out)
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise ArgumentError(f"`--out` must end in .csv or .parquet; got {out}.")
+    if out.resolve() == data.resolve():
+        raise ArgumentError(f"`--out` must not be the data themselves, {data}.")
+    from untrue.penalty import Penalty
+    from untrue.tools.model_folder import load_model
+    from untrue.tools.predict import predict as run_predict
+    from untrue.tools.predict import read_data, write_predictions
+
+    costs = Penalty.load(penalty) if penalty else None
+    loaded = load_model(model)
+    source = read_data(loaded, data, delimiter=delimiter)
+    found = run_predict(loaded, source, decision=decide, abstain_cost=abstain_cost, penalty=costs)
+    n = len(found.said)
+    note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
+    write_predictions(found, out)
+    typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide}{note}")
+    typer.echo(out)

@@ -1,0 +1,233 @@
+"""Train a classifier on a person's own data by what mistakes cost: `untrue fit`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch.nn.functional as F
+from torch import nn
+
+from untrue.decision import calibrate, decide
+from untrue.errors import ArgumentError, DataError, nearest
+from untrue.losses import BilinearLoss, LogBilinearLoss
+from untrue.metrics import Cells, Summary, confusion_cells, summary
+from untrue.metrics.inputs import IntArray
+from untrue.penalty import Penalty
+from untrue.tools.audit import zone_limit
+from untrue.tools.dear import dear_pairs
+from untrue.tools.images import warn_of_absent
+from untrue.tools.model import Model, argmax, calibrated
+from untrue.tools.networks import NetworkSpec, Normalize, build, choose_network
+from untrue.tools.pairing import PairedChange, paired_change
+from untrue.tools.sources import Source, class_positions
+from untrue.tools.splitting import Split, split
+from untrue.tools.training import (
+    Examples,
+    History,
+    Objective,
+    Progress,
+    Settings,
+    logits_of,
+    seeded,
+    train,
+)
+
+LOSSES = ("bilinear", "log-bilinear", "cross-entropy")
+PLAIN = "cross-entropy"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to answer, measured on the test part.
+
+    name     "bilinear, alpha 0.5", or the same "+ least expected cost"
+    change   paired, against the plain way; None for the plain way itself, or without a baseline
+    """
+
+    name: str
+    summary: Summary
+    confusion: Cells
+    change: PairedChange | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitResult:
+    """A model and how it does beside the plain one.
+
+    ways       the plain model first (when there is one), then the model that is kept
+    chosen     position in `ways` of the model that is kept, deciding by the most probable class
+    zone_above errors that cost more are in the zone; None: all mistakes cost alike
+    """
+
+    model: Model
+    source: str
+    ways: tuple[Way, ...]
+    chosen: int
+    zone_above: float | None
+    history: History
+    baseline_history: History | None
+    sizes: tuple[int, int, int]
+    seconds: float
+
+
+def fit(
+    source: Source,
+    penalty: Penalty | None,
+    *,
+    loss: str = "bilinear",
+    alpha: float = 0.5,
+    network: str | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - frozen
+    baseline: bool = True,
+    test_share: float = 0.2,
+    validation_share: float = 0.15,
+    on_epoch: Callable[[str, Progress], None] | None = None,
+) -> FitResult:
+    """Train on the training part of `source`, stop by the validation part, measure on the test.
+
+    Without a penalty (cross-entropy only) every mistake costs 1.
+    """
+    started = time.perf_counter()
+    if loss not in LOSSES:
+        raise ArgumentError(
+            f"Unknown loss {loss!r}{nearest(loss, LOSSES)} Known: {', '.join(LOSSES)}."
+        )
+    labels, penalty = _labels(source, penalty, loss)
+    parts = split(
+        labels,
+        test_share=test_share,
+        validation_share=validation_share,
+        held_out=source.test,
+        seed=settings.seed,
+    )
+    warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
+    plain_name, name = PLAIN, _name(loss, alpha)
+    objectives: dict[str, Objective] = {name: _objective(loss, penalty, alpha)}
+    if baseline and loss != PLAIN:
+        objectives = {plain_name: F.cross_entropy} | objectives
+    rules = source.find_rules(parts.train)
+    inputs = source.inputs(rules)
+    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
+    above = zone_limit(penalty)
+    ways: list[Way] = []
+    made: dict[str, tuple[nn.Module, History, float]] = {}
+    first: IntArray | None = None
+    for each, objective in objectives.items():
+        made[each], answers = _train_one(
+            each, objective, spec, inputs, labels, parts, penalty, settings, on_epoch
+        )
+        for way, said in answers.items():
+            ways.append(_measured(way, said, labels[parts.test], penalty, above, plain=first))
+            first = said if first is None and each == plain_name else first
+    net, history, temperature = made[name]
+    model = Model(
+        kind=source.kind,
+        penalty=penalty,
+        rules=rules,
+        spec=spec,
+        network=net,
+        temperature=temperature,
+        target=source.labels.column if source.labels and source.kind != "images" else None,
+        training={
+            "loss": loss,
+            "alpha": alpha if loss != PLAIN else 0.0,
+            **asdict(settings),
+            "best_epoch": history.best_epoch,
+            "train": len(parts.train),
+            "validation": len(parts.validation),
+            "test": len(parts.test),
+        },
+    )
+    return FitResult(
+        model=model,
+        source=str(source.path),
+        ways=tuple(ways),
+        chosen=[way.name for way in ways].index(name),
+        zone_above=above,
+        history=history,
+        baseline_history=made[plain_name][1] if len(made) == 2 else None,
+        sizes=(len(parts.train), len(parts.validation), len(parts.test)),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _labels(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
+    if source.labels is None:
+        raise DataError(f"{source.path} has no labels to learn from.")
+    if penalty is None:
+        if loss != PLAIN:
+            raise ArgumentError(f"The loss {loss!r} needs to know what mistakes cost: --penalty.")
+        present = np.unique(source.labels.codes)
+        names = sorted(source.labels.names[code] for code in present.tolist())
+        penalty = Penalty.from_rules(names, {}, default=1.0)
+    return class_positions(source.labels, penalty.classes, str(source.path)), penalty
+
+
+def _name(loss: str, alpha: float) -> str:
+    return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
+
+
+def _objective(loss: str, penalty: Penalty, alpha: float) -> Objective:
+    if loss == PLAIN:
+        return F.cross_entropy
+    kind = BilinearLoss if loss == "bilinear" else LogBilinearLoss
+    return kind(penalty, alpha=alpha)
+
+
+def _train_one(
+    name: str,
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    penalty: Penalty,
+    settings: Settings,
+    on_epoch: Callable[[str, Progress], None] | None,
+) -> tuple[tuple[nn.Module, History, float], dict[str, IntArray]]:
+    """A trained network with its history and temperature, and its answers on the test part.
+
+    Every network starts from the same weights and sees the same batches.
+    """
+    with seeded(settings.seed):
+        network = build(spec)
+        if isinstance(network[0], Normalize):
+            network[0].learn(inputs[parts.train])
+        history = train(
+            network,
+            objective,
+            Examples(inputs[parts.train], labels[parts.train]),
+            Examples(inputs[parts.validation], labels[parts.validation]),
+            settings,
+            None if on_epoch is None else lambda progress: on_epoch(name, progress),
+        )
+    held_back = logits_of(network, inputs[parts.validation])
+    temperature = calibrate(held_back, labels[parts.validation]).temperature
+    probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
+    answers = {name: argmax(probs), f"{name} + least expected cost": decide(probs, penalty)}
+    return (network, history, temperature), answers
+
+
+def _measured(
+    name: str,
+    said: IntArray,
+    true: IntArray,
+    penalty: Penalty,
+    above: float | None,
+    *,
+    plain: IntArray | None,
+) -> Way:
+    cells = confusion_cells(true, said, penalty.n_classes)
+    found = summary(
+        cells,
+        penalty=penalty,
+        zone=None if above is None else dear_pairs(cells, penalty, above),
+        resamples=1000,
+    )
+    limit = np.inf if above is None else above
+    change = None if plain is None else paired_change(true, plain, said, penalty, above=limit)
+    return Way(name, found, cells, change)

@@ -1,0 +1,177 @@
+"""Folders of images: one folder for each class, read by Pillow and brought to one size."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import DataError, UntrueWarning
+from untrue.tools.needs import need
+
+# What operating systems leave in folders.
+NOT_OURS = {"thumbs.db", "desktop.ini"}
+LOOKED_AT = 200
+SMALLEST, LARGEST = 16, 64
+
+Pixels = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFiles:
+    """Files in the order of their names, and the class folder of each ("" when there is none)."""
+
+    root: Path
+    files: tuple[Path, ...]
+    folders: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each file's path inside the folder."""
+        return tuple(file.relative_to(self.root).as_posix() for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRules:
+    """The size of image that a network takes: channels is 1 (grey) or 3 (colour)."""
+
+    channels: int
+    height: int
+    width: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": "images",
+            "channels": self.channels,
+            "height": self.height,
+            "width": self.width,
+        }
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> ImageRules:
+        try:
+            rules = cls(*(int(content[name]) for name in ("channels", "height", "width")))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
+        if rules.channels not in (1, 3) or not 0 < min(rules.height, rules.width) <= 4096:
+            raise DataError("The preprocessing of the model is not readable: no size of image.")
+        return rules
+
+
+def list_classes(root: Path) -> ImageFiles:
+    """The images below `root`, in one folder for each class."""
+    loose = [path for path in _entries(root) if path.is_file()]
+    if loose:
+        raise DataError(
+            f"{loose[0]} lies beside the folders of classes; {root} must hold one folder for each "
+            "class, and images in them."
+        )
+    found = ImageFiles(root, (), ())
+    for folder in _entries(root):
+        files = tuple(_files_below(folder))
+        if not files:
+            raise DataError(f"The folder {folder} holds no images.")
+        found = ImageFiles(root, found.files + files, found.folders + (folder.name,) * len(files))
+    if len(set(found.folders)) < 2:
+        raise DataError(
+            f"{root} must hold a folder of images for each of at least two classes; found "
+            f"{len(set(found.folders))}."
+        )
+    return found
+
+
+def list_images(root: Path) -> ImageFiles:
+    """Every image below `root`, whether or not it lies in a folder of its class."""
+    files = tuple(_files_below(root))
+    if not files:
+        raise DataError(f"The folder {root} holds no images.")
+    folders = tuple(
+        file.relative_to(root).parts[0] if file.parent != root else "" for file in files
+    )
+    return ImageFiles(root, files, folders)
+
+
+def has_split(root: Path) -> bool:
+    """Whether `root` comes split into `train/` and `test/`."""
+    return {path.name for path in _entries(root) if path.is_dir()} == {"train", "test"}
+
+
+def find_rules(files: Sequence[Path], *, size: int | None = None) -> ImageRules:
+    """A size near that of the images, 16 to 64 pixels, unless `size` is given; grey if all are."""
+    if size is not None and not 4 <= size <= 512:
+        raise DataError(f"`image_size` must lie in 4..512 pixels; got {size}.")
+    step = max(1, len(files) // LOOKED_AT)
+    edges, colour = [], False
+    for file in files[::step]:
+        with _opened(file) as image:
+            edges.append(min(image.size))
+            colour = colour or image.mode not in ("1", "L", "LA", "I", "I;16", "F")
+    edge = size or int(np.clip(np.median(edges), SMALLEST, LARGEST))
+    return ImageRules(3 if colour else 1, edge, edge)
+
+
+def read_images(files: Iterable[Path], rules: ImageRules) -> Pixels:
+    """Images as bytes (N, C, H, W), each resized to the size of `rules`."""
+    files = list(files)
+    pixels = np.empty((len(files), rules.channels, rules.height, rules.width), np.uint8)
+    pil = need("PIL.Image", "Reading images")
+    for i, file in enumerate(files):
+        with _opened(file) as image:
+            try:
+                # A 16-bit image keeps its range only if it is scaled down to bytes by hand.
+                if image.mode.startswith("I"):
+                    values = np.asarray(image, dtype=np.float64)
+                    image = pil.fromarray((values / max(values.max(), 1) * 255).astype(np.uint8))
+                ready = image.convert("RGB" if rules.channels == 3 else "L")
+                ready = ready.resize((rules.width, rules.height), pil.Resampling.BILINEAR)
+            except (OSError, ValueError, SyntaxError) as error:
+                raise DataError(f"{file} is not a whole image ({error}).") from None
+            array = np.asarray(ready, dtype=np.uint8)
+            pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    return pixels
+
+
+def _opened(file: Path) -> Any:
+    pil = need("PIL.Image", "Reading images")
+    try:
+        with warnings.catch_warnings():
+            # A picture of enormous size is refused, not merely remarked on.
+            warnings.simplefilter("error", pil.DecompressionBombWarning)
+            return pil.open(file)
+    except (pil.UnidentifiedImageError, ValueError, SyntaxError):
+        raise DataError(f"{file} is not an image; remove it from the folder.") from None
+    except (pil.DecompressionBombError, pil.DecompressionBombWarning) as error:
+        raise DataError(f"{file} is too large an image ({error}).") from None
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if not path.name.startswith(".") and path.name.lower() not in NOT_OURS
+    )
+
+
+def _files_below(folder: Path) -> Iterable[Path]:
+    for path in _entries(folder):
+        if path.is_dir():
+            yield from _files_below(path)
+        else:
+            yield path
+
+
+def warn_of_absent(classes: Sequence[str], present: Iterable[str]) -> None:
+    """Say which classes have no examples to learn from."""
+    absent = sorted(set(classes) - set(present))
+    if absent:
+        names = ", ".join(absent[:5]) + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
+        warnings.warn(
+            f"no example to learn from for {names}: the model will hardly ever say it",
+            UntrueWarning,
+            stacklevel=3,
+        )
