@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from untrue.errors import HierarchyError
@@ -22,18 +22,17 @@ scalars = (
 contents = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=20,
+    max_leaves=12,
 )
 
 
+@settings(max_examples=60)
 @given(contents, st.sampled_from([None, 0, 2]), st.booleans())
 def test_it_reads_what_json_writes(content: Any, indent: int | None, ascii_only: bool) -> None:
     assert parse(json.dumps(content, indent=indent, ensure_ascii=ascii_only)) == content
 
 
-@given(
-    st.lists(st.sampled_from(["{", "}", "[", "]", ",", ":", '"a"', '"b"', "1", " "]), max_size=9)
-)
+@given(st.lists(st.sampled_from([*"{}[],: 1", '"a"', '"b"']), max_size=9))
 def test_it_refuses_what_json_refuses(pieces: list[str]) -> None:
     text = "".join(pieces)
 
@@ -45,7 +44,7 @@ def test_it_refuses_what_json_refuses(pieces: list[str]) -> None:
     try:
         expected = json.loads(text, object_pairs_hook=unique)
     except ValueError:
-        with pytest.raises(HierarchyError, match="JSON|twice"):
+        with pytest.raises(HierarchyError, match=r"JSON|twice"):
             parse(text)
     else:
         assert parse(text) == expected

@@ -151,7 +151,7 @@ def test_leaves_stand_in_the_order_in_which_the_nesting_names_them() -> None:
         ({"a": ["b", ""]}, "names must not be empty; got '' in 'a'"),
         ({"a": ["b", "b"]}, "'b' is listed twice below 'a'"),
         ({"a": {"b": ["c"], "d": ["c"]}}, "'c' has two parents, 'b' and 'd'"),
-        ({"a": {"b": ["a"]}}, "'a'"),
+        ({"a": {"b": ["a"]}}, "no cycles; found b -> a -> b"),
     ],
 )
 def test_nestings_that_are_no_trees_are_refused(nested: Any, message: str) -> None:
@@ -232,7 +232,7 @@ def test_a_group_may_share_its_name_with_a_class() -> None:
 def test_any_names_will_do_for_groups(groups: dict[str, list[str]]) -> None:
     members = [name for group in groups.values() for name in group]
     if len(set(members)) < len(members):
-        with pytest.raises(HierarchyError, match="is (twice in group|in two groups)"):
+        with pytest.raises(HierarchyError, match=r"is (twice in group|in two groups)"):
             Hierarchy.from_groups(groups)
         return
     tree = Hierarchy.from_groups(groups)
