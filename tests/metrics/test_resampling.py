@@ -12,7 +12,7 @@ import torch
 
 from untrue import Penalty, metrics
 from untrue.errors import ArgumentError
-from untrue.metrics import bootstrap, total_error
+from untrue.metrics import bootstrap, resampling, total_error
 
 
 def test_the_interval_of_a_rate_has_the_width_of_its_standard_error() -> None:
@@ -75,6 +75,25 @@ def test_probabilities_are_resampled_with_their_labels() -> None:
     assert 0 < found.low < found.high < 0.3
     again = bootstrap(metrics.ece, torch.tensor(probs), torch.tensor(true), resamples=200)
     assert again == found
+
+
+def test_many_kinds_of_cells_are_drawn_by_level_with_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    costs = rng.random((40, 40)) * 10
+    np.fill_diagonal(costs, 0)
+    penalty = Penalty.from_matrix(costs)
+    cm = rng.poisson(5, (40, 40)) + np.diag(rng.poisson(200, 40))
+    exact = metrics.summary(cm, penalty=penalty, resamples=2000).intervals
+    monkeypatch.setattr(resampling, "_MANY_KINDS", 10)
+    rough = metrics.summary(cm, penalty=penalty, resamples=2000).intervals
+    assert exact != rough
+    for name, expected in exact.items():
+        width = expected.high - expected.low
+        assert rough[name].value == expected.value
+        assert rough[name].low == pytest.approx(expected.low, abs=0.1 * width), name
+        assert rough[name].high == pytest.approx(expected.high, abs=0.1 * width), name
 
 
 def test_resamples_without_a_value_are_left_out() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,16 +160,14 @@ def summary(
         for name, (above, below) in pairs.items()
     }
     drawn: dict[str, FloatArray] = {}
-    class_counts = np.empty((0, cells.n_classes))
+    constant = None if penalty is None else partial(best_constant_cost, penalty=penalty)
     if n_resamples:
-        drawn, class_counts = resampled_ratios(cells, pairs, n_resamples, rng)
-    if penalty is not None:
-        name = "adjusted_expected_cost"
-        constant = best_constant_cost(cells.per_class()[None], penalty)
-        values[name] = float(adjusted(values["expected_cost"], constant)[0])
-        if n_resamples:
-            constant = best_constant_cost(class_counts, penalty)
-            drawn[name] = adjusted(drawn["expected_cost"], constant)
+        drawn, constants = resampled_ratios(cells, pairs, n_resamples, rng, constant)
+        if constant is not None:
+            drawn["adjusted_expected_cost"] = adjusted(drawn["expected_cost"], constants)
+    if constant is not None:
+        best = constant(cells.per_class()[None])
+        values["adjusted_expected_cost"] = float(adjusted(values["expected_cost"], best)[0])
     if zone is not None:
         del values["zone_rate"]
         values["zone_errors"] = int(cells.count @ pairs["zone_share"][0])
