@@ -129,12 +129,9 @@ class RulesPenalty(Penalty):
         return in_blocks(mix, probs)
 
     def _row_sums(self) -> Floats:
-        excess = np.bincount(self.true, weights=self.excess, minlength=self.n_classes)
-        counts = np.diff(self.starts)
-        # A row that the rules fill has no default left to add: keep it free of rounding.
-        filled = np.bincount(self.true, weights=self.costs, minlength=self.n_classes)
-        open_row = self.default * (self.n_classes - 1) + excess
-        return np.where((counts == self.n_classes - 1) | (self.default == 0), filled, open_row)
+        by_rule = np.bincount(self.true, weights=self.costs, minlength=self.n_classes)
+        open_cells = self.n_classes - 1 - np.diff(self.starts)
+        return np.asarray(by_rule + self.default * open_cells)
 
     def _divided(self, rows: Floats) -> Self:
         return type(self)(

@@ -147,7 +147,7 @@ class TreeCosts(Costs):
 
     def mix(self, probs: Tensor) -> Tensor:
         if not self.n_nodes:
-            return torch.zeros_like(probs)
+            return probs * 0.0
         # In double precision: masses are differences of cumulative sums.
         scaled = _double(probs) * self.row_scale
         sums = nn.functional.pad(scaled[..., self.slots].cumsum(-1), (1, 0))

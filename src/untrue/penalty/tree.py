@@ -191,9 +191,16 @@ class TreePenalty(Penalty):
         return in_blocks(mix, probs)
 
     def _row_sums(self) -> Floats:
-        # Without the scale A is symmetric, so its column sums are its row sums.
-        plain = type(self)(self.tree, self.height_costs)
-        return np.asarray(plain._mix(np.ones((1, self.n_classes)))[0] * self.row_scale)
+        # On the way down each node adds what stays behind, so nothing cancels: a small row among
+        # great ones keeps its digits.
+        first, last = self._intervals
+        held, costs = (last - first).tolist(), self.height_costs[self.tree.heights].tolist()
+        sums = [0.0] * len(held)
+        for v, up in enumerate(self.tree.parents.tolist()):
+            if v:
+                sums[v] = sums[up] + costs[up] * (held[up] - held[v])
+        own = [sums[v] + costs[v] * (held[v] - 1) for v in self.tree.class_nodes.tolist()]
+        return np.array(own) * self.row_scale
 
     def _divided(self, rows: Floats) -> Self:
         if (rows == rows[0]).all():

@@ -1,0 +1,406 @@
+"""One contract, kept by every form: a list of penalties times a list of properties."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import untrue
+from untrue import Hierarchy, Penalty
+from untrue.errors import PenaltyError
+from untrue.penalty import DensePenalty, RulesPenalty, TreePenalty
+
+NAMES = ["ray", "snake", "trout", "turtle", "fish"]
+EDGES = [
+    ("animal", "reptile"),
+    ("animal", "fish"),
+    ("reptile", "snake"),
+    ("reptile", "turtle"),
+    ("fish", "ray"),
+    ("fish", "trout"),
+]
+TREE = Hierarchy.from_edges(EDGES, classes=NAMES)
+RULES = {("snake", "ray"): 20.0, ("ray", "trout"): 0.25, ("fish", "snake"): 0.0}
+MATRIX = np.random.default_rng(0).integers(0, 9, (5, 5)) * (1.0 - np.eye(5))
+
+PENALTIES = {
+    "dense": lambda: Penalty.from_matrix(MATRIX, NAMES),
+    "dense, one class": lambda: Penalty.from_matrix([[0.0]]),
+    "rules": lambda: Penalty.from_rules(NAMES, RULES, default=0.5),
+    "rules, defaults": lambda: Penalty.from_rules(NAMES, RULES, default={"ray": 3.0, "fish": 0}),
+    "rules, none": lambda: Penalty.from_rules(NAMES, {}),
+    "rules, zone": lambda: Penalty.random_zone(7, 5, seed=1),
+    "rules, one class": lambda: Penalty.from_rules(["ray"], {}),
+    "tree": lambda: Penalty.from_hierarchy(TREE),
+    "tree, cost": lambda: Penalty.from_hierarchy(TREE, {1: 0.1, 2: 0.7}),
+    "tree, rows": lambda: Penalty.from_hierarchy(TREE).normalized("rows"),
+    "tree, groups": lambda: Penalty.from_groups({"a": ["x", "y"], "b": ["z"]}),
+    "tree, one class": lambda: Penalty.from_hierarchy(Hierarchy([("root", "only")])),
+}
+each = pytest.mark.parametrize("make", PENALTIES.values(), ids=PENALTIES.keys())
+
+
+@each
+def test_its_matrix_is_a_penalty(make: Any) -> None:
+    p = make()
+    matrix = p.matrix()
+    assert matrix.shape == (p.n_classes, p.n_classes) == (len(p.classes),) * 2
+    assert matrix.dtype == np.float64
+    assert (matrix >= 0).all()
+    assert not np.diag(matrix).any()
+    assert p.greatest == matrix.max()
+
+
+@each
+def test_cost_by_name_by_index_and_by_array_is_the_matrix(make: Any) -> None:
+    p = make()
+    matrix, everyone = p.matrix(), np.arange(p.n_classes)
+    names = np.array(p.classes)
+    assert (p.cost(everyone[:, None], everyone[None, :]) == matrix).all()
+    assert (p.cost(names[:, None], names[None, :]) == matrix).all()
+    assert (p.cost(names.astype(object)[:, None], everyone.astype(np.uint8)) == matrix).all()
+    assert (p.cost(torch.tensor(everyone)[:, None], list(p.classes)) == matrix).all()
+    last = p.classes[-1]
+    assert type(p.cost(p.classes[0], last)) is float
+    assert p.cost(0, last) == p.cost(p.classes[0], p.n_classes - 1) == matrix[0, -1]
+    assert p.cost([], []).shape == (0,)
+
+
+@each
+def test_expected_is_probabilities_times_matrix(make: Any) -> None:
+    p = make()
+    probs = np.random.default_rng(0).dirichlet(np.ones(p.n_classes), 6)
+    wanted, kept = probs @ p.matrix(), probs.copy()
+    np.testing.assert_allclose(p.expected(probs), wanted, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(probs, kept)
+    np.testing.assert_allclose(p.expected(probs[0]), wanted[0], rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(p.expected(probs.tolist()), wanted, rtol=1e-13, atol=1e-13)
+    assert p.expected(probs[:0]).shape == (0, p.n_classes)
+    single = p.expected(probs.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, wanted, rtol=1e-6, atol=1e-6)
+    certain = np.eye(p.n_classes, dtype=np.int64)
+    np.testing.assert_allclose(p.expected(certain), p.matrix(), rtol=1e-13, atol=1e-13)
+    assert p.expected(certain).dtype == np.float64
+
+
+@each
+def test_expected_of_a_tensor_is_a_tensor(make: Any) -> None:
+    p = make()
+    probs = torch.tensor(np.random.default_rng(0).dirichlet(np.ones(p.n_classes), 6))
+    wanted = probs.numpy() @ p.matrix()
+    for dtype, tolerance in (
+        (torch.float64, 1e-12),
+        (torch.float32, 1e-6),
+        (torch.bfloat16, 2e-2),
+        (torch.float16, 2e-3),
+    ):
+        given_ = probs.to(dtype)
+        result = p.expected(given_)
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result.double(), wanted, rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(given_.double(), probs.to(dtype).double())
+    assert p.expected(probs[0]).shape == (p.n_classes,)
+    assert p.expected(probs[:0]).shape == (0, p.n_classes)
+    certain = p.expected(torch.eye(p.n_classes, dtype=torch.int64))
+    assert certain.dtype == torch.float64, "whole numbers must not round the costs"
+    np.testing.assert_allclose(certain, p.matrix(), rtol=1e-12, atol=1e-12)
+
+
+@each
+def test_expected_can_be_trained_with_after_inference(make: Any) -> None:
+    p = make()
+    probs = torch.full((2, p.n_classes), 1.0 / p.n_classes)
+    with torch.inference_mode():
+        p.expected(probs)
+    probs.requires_grad_()
+    p.expected(probs).sum().backward()
+    np.testing.assert_allclose(probs.grad[0], p.matrix().sum(axis=1), rtol=1e-5, atol=1e-6)
+
+
+@each
+def test_normalized_changes_the_scale_alone(make: Any) -> None:
+    p = make()
+    matrix = p.matrix()
+    assert p.normalized("none") is p
+    sums = matrix.sum(axis=1, keepdims=True)
+    rows = p.normalized("rows")
+    assert rows.form == p.form
+    np.testing.assert_allclose(rows.matrix() * np.where(sums > 0, sums, 1), matrix, rtol=1e-13)
+    np.testing.assert_allclose(rows.matrix().sum(axis=1), (sums > 0)[:, 0], rtol=1e-13)
+    top = p.normalized("max")
+    assert top.form == p.form
+    np.testing.assert_allclose(top.matrix() * (p.greatest or 1.0), matrix, rtol=1e-13)
+    assert top.greatest == pytest.approx(1.0 if p.greatest else 0.0, rel=1e-15)
+    assert top.classes == rows.classes == p.classes
+    with pytest.raises(PenaltyError, match="`how` must be 'rows', 'max' or 'none'; got 'cols'"):
+        p.normalized("cols")
+
+
+@each
+def test_free_classes_have_a_column_of_zeros(make: Any) -> None:
+    p = make()
+    free = [
+        name
+        for name, column in zip(p.classes, p.matrix().T, strict=True)
+        if not column.any() and p.n_classes > 1
+    ]
+    assert p.free_classes() == tuple(free)
+    assert all(type(name) is str for name in p.free_classes())
+
+
+@each
+def test_select_keeps_the_costs_of_the_classes_chosen(make: Any) -> None:
+    p = make()
+    places = list(range(p.n_classes))[::-2]
+    chosen = [p.classes[i] for i in places]
+    part = p.select(chosen)
+    assert part.form == p.form
+    assert part.classes == tuple(chosen)
+    assert (part.matrix() == p.matrix()[np.ix_(places, places)]).all()
+    assert p.select(p.classes) == p
+    name = p.classes[0]
+    for wrong, message in (
+        ([name, name], f"Duplicate class name '{name}'"),
+        ([], "At least one class is needed"),
+        ([f"{name}k"], f"Unknown class '{name}k'"),
+        (name, "`classes` must be a list of names; got the string"),
+    ):
+        with pytest.raises(PenaltyError, match=message):
+            p.select(wrong)
+
+
+@each
+def test_equal_content_is_equal_and_hashes_alike(make: Any) -> None:
+    p, again = make(), make()
+    assert p == again
+    assert hash(p) == hash(again)
+    assert p.fingerprint == again.fingerprint
+    assert len(p.fingerprint) == 64
+    assert len({p, again}) == 1
+    assert p != p.fingerprint
+    if p.n_classes > 1:
+        assert p != p.select(p.classes[::-1]), "the order of the classes is content"
+        assert p != Penalty.from_matrix(p.matrix() + (1 - np.eye(p.n_classes)), p.classes)
+
+
+def test_penalties_of_different_content_differ() -> None:
+    made = {name: make() for name, make in PENALTIES.items()}
+    assert len({p.fingerprint for p in made.values()}) == len(made)
+    dense = Penalty.from_matrix(made["tree"].matrix(), NAMES)
+    assert dense != made["tree"], "equal means equal content of the same form"
+
+
+def test_zero_has_no_sign() -> None:
+    minus = Penalty.from_matrix([[-0.0, 1.0], [-0.0, 0.0]])
+    assert minus == Penalty.from_matrix([[0.0, 1.0], [0.0, -0.0]])
+    assert Penalty.from_rules(2, {(0, 1): -0.0}, -0.0) == Penalty.from_rules(2, {(0, 1): 0.0}, 0.0)
+
+
+def test_fingerprints_and_hashes_hold_across_processes() -> None:
+    script = (
+        "import untrue\n"
+        "p = untrue.Penalty\n"
+        "for q in (p.from_ordinal(['b', 'a', 'c']), p.from_rules(['x', 'y'], {('y', 'x'): 3}),\n"
+        "          p.from_groups({'g': ['x', 'y'], 'h': ['z']})):\n"
+        "    print(q.fingerprint, hash(q))\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    [output] = outputs
+    here = [
+        Penalty.from_ordinal(["b", "a", "c"]),
+        Penalty.from_rules(["x", "y"], {("y", "x"): 3}),
+        Penalty.from_groups({"g": ["x", "y"], "h": ["z"]}),
+    ]
+    assert output.splitlines() == [f"{p.fingerprint} {hash(p)}" for p in here]
+
+
+@each
+def test_it_pickles_and_copies(make: Any) -> None:
+    p = make()
+    for twin in (pickle.loads(pickle.dumps(p)), copy.copy(p), copy.deepcopy(p)):
+        assert twin == p
+        assert type(twin) is type(p)
+        assert (twin.matrix() == p.matrix()).all()
+        immutable(twin)
+
+
+@each
+def test_it_cannot_be_changed(make: Any) -> None:
+    p = make()
+    before = p.fingerprint
+    immutable(p)
+    p.expected(np.full((1, p.n_classes), 1.0 / p.n_classes))  # fills what is computed on first use
+    immutable(p)
+    matrix = p.matrix()
+    if matrix.flags.writeable:
+        matrix[:] = 7.0  # a copy: the penalty does not notice
+    assert make() == p
+    assert p.matrix()[0, 0] == 0.0
+    assert p.fingerprint == before
+
+
+def immutable(p: Any) -> None:
+    for field in [*(f.name for f in dataclasses.fields(p)), "n_classes", "anything"]:
+        with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+            setattr(p, field, None)
+        with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+            delattr(p, field)
+    held = [p, *([p.layout] if isinstance(p, TreePenalty) else [])]
+    extra = [p.starts, p.excess] if isinstance(p, RulesPenalty) else []
+    arrays = [getattr(h, f.name) for h in held for f in dataclasses.fields(h)] + extra
+    for array in arrays:
+        assert not (isinstance(array, np.ndarray) and array.flags.writeable)
+
+
+def test_the_caller_s_arrays_are_neither_changed_nor_held() -> None:
+    matrix, mask = MATRIX.copy(), MATRIX > 4
+    heights = {1: 2.0, 2: 3.0}
+    made = [
+        Penalty.from_matrix(matrix),
+        Penalty.from_matrix(matrix.astype(np.float32).T.copy().T),
+        Penalty.from_zone(mask),
+        Penalty.from_hierarchy(TREE, heights),
+    ]
+    assert (matrix == MATRIX).all()
+    assert (mask == (MATRIX > 4)).all()
+    assert matrix.flags.writeable
+    before = [p.matrix().copy() for p in made]
+    matrix += 1
+    mask[:] = False
+    heights[1] = 99.0
+    for p, kept in zip(made, before, strict=True):
+        assert (p.matrix() == kept).all()
+    names = list(NAMES)
+    p = Penalty.from_matrix(MATRIX, names)
+    names[0] = "other"
+    assert p.classes[0] == "ray"
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [
+        ("dense", "DensePenalty(5 classes [ray, snake, trout, ...], dense, costs 0 to 8)"),
+        ("dense, one class", "DensePenalty(1 classes [0], dense)"),
+        ("rules", "RulesPenalty(5 classes [ray, snake, trout, ...], default 0.5, 3 rules)"),
+        (
+            "rules, defaults",
+            "RulesPenalty(5 classes [ray, snake, trout, ...], default 0 to 3, 3 rules)",
+        ),
+        (
+            "tree",
+            "TreePenalty(5 classes [ray, snake, trout, ...], "
+            "tree of height 2, cost by height 0, 1, 2)",
+        ),
+        (
+            "tree, groups",
+            "TreePenalty(3 classes [x, y, z], tree of height 2, cost by height 0, 1, 5)",
+        ),
+    ],
+)
+def test_its_repr_is_readable(make: str, shown: str) -> None:
+    assert repr(PENALTIES[make]()) == shown
+
+
+def test_rows_on_a_scale_show_in_the_repr() -> None:
+    assert repr(PENALTIES["tree, rows"]()).endswith("cost by height 0, 1, 2, rows scaled)")
+
+
+@each
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda p: p.cost("catt", 0), r"Unknown class 'catt'\.$"),
+        (lambda p: p.cost(p.classes[0] + "x", 0), "Unknown class '.*x'"),
+        (lambda p: p.cost(None, 0), "Unknown class None"),
+        (lambda p: p.cost(p.n_classes, 0), r"Class index \d is outside 0\.\.\d"),
+        (lambda p: p.cost(0, [0, -1]), "Class index -1 is outside"),
+        (lambda p: p.cost(0.0, 0), "Classes are names or integer indices; got float64"),
+        (lambda p: p.cost(True, 0), "Classes are names or integer indices; got bool"),
+        (lambda p: p.index("catt"), "Unknown class 'catt'"),
+        (lambda p: p.index([0]), "Unknown class"),
+        (
+            lambda p: p.expected(np.ones((2, 99))),
+            r"shape \(N, \d\), one column a class; got \(2, 99\)",
+        ),
+        (lambda p: p.expected(torch.ones(2, 99)), r"shape \(N, \d\), .*; got \(2, 99\)"),
+        (lambda p: p.expected(np.ones((2, 2, p.n_classes))), r"shape \(N, \d\)"),
+        (lambda p: p.expected(torch.ones(2, 2, p.n_classes)), r"shape \(N, \d\)"),
+        (lambda p: p.expected(0.5), r"shape \(N, \d\), .*; got \(\)"),
+        (lambda p: p.expected([[1.0] * p.n_classes, []]), "`probs` .* its rows differ in length"),
+        (lambda p: p.expected([["a"] * p.n_classes]), "`probs` must hold real numbers; got <U1"),
+        (
+            lambda p: p.expected(np.ones((1, p.n_classes), complex)),
+            "`probs` must hold real numbers; got complex128",
+        ),
+        (
+            lambda p: p.expected(torch.ones(1, p.n_classes, dtype=torch.complex64)),
+            "`probs` must hold real numbers; got torch.complex64",
+        ),
+    ],
+)
+def test_questions_it_cannot_answer(make: Any, ask: Any, message: str) -> None:
+    with pytest.raises(PenaltyError, match=message):
+        ask(make())
+
+
+def test_a_misspelt_class_gets_the_nearest_name() -> None:
+    for make in (PENALTIES["dense"], PENALTIES["rules"], PENALTIES["tree"]):
+        with pytest.raises(PenaltyError, match=r"Unknown class 'snaek'; did you mean 'snake'\?"):
+            make().cost("snaek", "ray")
+
+
+def test_the_front_door_and_the_kinds_of_error() -> None:
+    assert untrue.Penalty is Penalty
+    forms = [type(PENALTIES[name]()) for name in ("dense", "rules", "tree")]
+    assert forms == [DensePenalty, RulesPenalty, TreePenalty]
+    assert [form.form for form in forms] == ["dense", "rules", "tree"]
+    assert issubclass(PenaltyError, ValueError)
+    with pytest.raises(TypeError, match="abstract"):
+        Penalty(("a",))
+
+
+def largest_step(p: Penalty) -> float:
+    """The greatest number that the sums of `expected` run through, per unit of probability."""
+    if isinstance(p, TreePenalty):
+        return float(p.height_costs.max() * p.row_scale.max())
+    return float(max(p.default.max(), p.greatest) if isinstance(p, RulesPenalty) else p.greatest)
+
+
+@given(data=st.data())
+def test_every_form_agrees_with_its_dense_twin(twins: Any, data: Any) -> None:
+    p, matrix = data.draw(twins)
+    k = p.n_classes
+    np.testing.assert_allclose(p.matrix(), matrix, rtol=1e-13)
+    everyone = np.arange(k)
+    assert (p.cost(everyone[:, None], everyone) == p.matrix()).all(), "to the last bit"
+    weights = st.lists(st.sampled_from([0.0, 0.5, 1e-9, 1.0, 3.0]), min_size=k, max_size=k)
+    probs = np.array(data.draw(st.lists(weights, min_size=1, max_size=3)))
+    error = np.abs(p.expected(probs) - probs @ matrix).max()
+    assert error <= 1e-14 * largest_step(p) * probs.sum(axis=1).max()
+    assert (p.expected(probs) >= 0).all()
+    assert p.greatest == p.matrix().max()
+    dense = Penalty.from_matrix(p.matrix(), p.classes)
+    assert p.free_classes() == dense.free_classes()
+    for how in ("rows", "max"):
+        ours, theirs = p.normalized(how), dense.normalized(how)
+        np.testing.assert_allclose(ours.matrix(), theirs.matrix(), rtol=1e-12)
