@@ -81,7 +81,7 @@ def run(
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
 
-    What the directory already holds is not trained again.
+    What the directory already holds is not trained again. Exit code 1 when a run failed.
     """
     given = {
         "data": data,
@@ -104,7 +104,7 @@ def run(
         "normalization": normalization,
     }
     from untrue.lab import data as data_sets
-    from untrue.lab import experiments
+    from untrue.lab import experiments, sweep
 
     overrides: dict[str, Any] = {}
     if experiment.endswith(".toml"):
@@ -115,17 +115,18 @@ def run(
     axes = experiments.axes(design, scale=scale or "desk", overrides=overrides)
     jobs, threads = share_cores(jobs, device)
     loaded = data_sets.load(axes.data, data_dir)
+    sweep.check(design, axes, loaded)
     place = out or Path("runs") / design.name
 
     from rich.console import Console
 
     from untrue.cli.live import display
-    from untrue.lab import sweep
-    from untrue.lab.executor import LocalProcesses
+    from untrue.lab.executor import Finished, LocalProcesses
     from untrue.lab.lock import locked
     from untrue.lab.store import Store
 
     console = Console(soft_wrap=True, highlight=False)
+    failed = 0
     with locked(place), Store.write(place) as store:
         planned = sweep.prepare(
             store, design, axes, loaded, scale=scale or "desk", command=shown_command()
@@ -143,11 +144,14 @@ def run(
                 with closing(events), shown:
                     for event in events:
                         shown.show(event)
+                        failed += isinstance(event, Finished) and event.result.status == "failed"
             except KeyboardInterrupt:
                 console.print(farewell(store), markup=False)
                 raise
         console.print(farewell(store), markup=False)
         console.print(str(store.path), markup=False)
+    if failed:
+        raise typer.Exit(1)
 
 
 def share_cores(jobs: int | None, device: str | None) -> tuple[int, int]:

@@ -42,7 +42,8 @@ class FirstConv2d(nn.Conv2d):
     def forward(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu" or x.requires_grad or not torch.is_grad_enabled():
             return super().forward(x)
-        result: Tensor = _PatchConvolution.apply(x, self.weight, self.bias, self.padding[0])
+        apply: Any = _PatchConvolution.apply
+        result: Tensor = apply(x, self.weight, self.bias, self.padding[0])
         return result
 
 

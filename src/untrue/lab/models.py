@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Literal
 
+import torch
 from torch import nn
 
 from untrue.errors import ArgumentError, nearest
@@ -43,10 +44,7 @@ def build(
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080
     """
-    if name not in NAMES:
-        raise ArgumentError(
-            f"Unknown network {name!r}{nearest(name, NAMES) or '.'} Known: {', '.join(NAMES)}."
-        )
+    check(name)
     if not 0.0 < width < float("inf"):
         raise ArgumentError(f"`width` must be positive; got {width}.")
     k = n_classes or (100 if name == "cifar100" else 10)
@@ -74,6 +72,25 @@ def build(
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     return network
+
+
+def check(name: str, image_shape: tuple[int, int, int] | None = None) -> None:
+    """Refuse a network that does not exist, or that takes images of another shape."""
+    if name not in NAMES:
+        raise ArgumentError(
+            f"Unknown network {name!r}{nearest(name, NAMES) or '.'} Known: {', '.join(NAMES)}."
+        )
+    if image_shape is not None and image_shape != INPUTS[name]:
+        raise ArgumentError(
+            f"Network {name!r} takes images of {INPUTS[name]} (channels, height, width); "
+            f"these are {image_shape}."
+        )
+
+
+def place(network: nn.Sequential, device: torch.device) -> nn.Sequential:
+    """The network on the device, in channels-last memory, where its convolutions are fastest."""
+    network = network.to(device)
+    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def parameter_count(network: nn.Module) -> int:

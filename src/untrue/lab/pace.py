@@ -28,17 +28,16 @@ def timed(config: RunConfig, *, device: str | None, threads: int, steps: int = 4
     """Seconds per training image of a few steps on random images, on this machine, now."""
     import torch
 
-    from untrue.lab.models import INPUTS, build
+    from untrue.lab import models
     from untrue.lab.training import pick_device
 
-    place = pick_device(device)
+    chosen = pick_device(device)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        network = build(config.network, width=config.width)
-        network = network.to(place, memory_format=torch.channels_last)
+        network = models.place(models.build(config.network, width=config.width), chosen)
         optimizer = torch.optim.Adam(network.parameters(), fused=True)
-        images = torch.rand(config.batch_size, *INPUTS[config.network], device=place)
+        images = torch.rand(config.batch_size, *models.INPUTS[config.network], device=chosen)
         images = images.to(memory_format=torch.channels_last)
         started = 0.0
         for step in range(steps + 1):
@@ -47,7 +46,7 @@ def timed(config: RunConfig, *, device: str | None, threads: int, steps: int = 4
             optimizer.zero_grad()
             network(images).square().mean().backward()
             optimizer.step()
-        if place.type == "cuda":
+        if chosen.type == "cuda":
             torch.cuda.synchronize()
         return (time.perf_counter() - started) / (steps * config.batch_size)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from untrue.errors import UntrueError
 from untrue.lab import plans, scoring
@@ -23,6 +23,15 @@ class Outlook:
     done: int
     failed: int
     todo: int
+
+
+def check(experiment: Experiment, axes: Axes, data: Dataset) -> None:
+    """Refuse what cannot be trained before anything is written."""
+    from untrue.lab import models
+
+    models.check(axes.network, data.image_shape)
+    first, *_ = plans.plan(experiment, axes, describe(data))
+    split(first, data)
 
 
 def prepare(
@@ -56,7 +65,7 @@ def run(
     executor: Executor,
     *,
     retry_failed: bool = False,
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Make the runs that are missing; each is stored before its event is passed on.
 
     Failed runs of earlier calls are left alone unless `retry_failed`. A small-sample experiment

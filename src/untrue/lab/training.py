@@ -107,13 +107,13 @@ def train(
     started = time.perf_counter()
     place = pick_device(device)
     info = info or describe(data)
-    _check_fit(config, data)
+    models.check(config.network, data.image_shape)
     with _reproducible(config.seed, place):
         parts = split(config, data)
         train_images = Images.place(data.train_images, data.train_labels, parts.train, place)
         watched = Images.place(data.train_images, data.train_labels, parts.validation, place)
-        network = models.build(config.network, width=config.width, n_classes=data.n_classes)
-        network = network.to(place, memory_format=torch.channels_last)
+        built = models.build(config.network, width=config.width, n_classes=data.n_classes)
+        network = models.place(built, place)
         losses = _fit(
             network, objective(config, info, place), config, train_images, watched, on_progress
         )
@@ -160,7 +160,7 @@ def batches(
     `SHIFT` pixels each way over black.
     """
     order = torch.randperm(len(images), generator=generator).to(images.labels.device)
-    for chosen in order.split(size):
+    for chosen in torch.split(order, size):
         pixels = images.pixels[chosen]
         if augment:
             pixels = _shifted(pixels, generator)
@@ -248,7 +248,9 @@ def _mean_loss(network: nn.Module, loss_of: Objective, images: Images) -> float:
     network.eval()
     total = torch.zeros((), dtype=torch.float64, device=images.labels.device)
     for pixels, target in zip(
-        images.pixels.split(EVALUATION_BATCH), images.labels.split(EVALUATION_BATCH), strict=True
+        torch.split(images.pixels, EVALUATION_BATCH),
+        torch.split(images.labels, EVALUATION_BATCH),
+        strict=True,
     ):
         total += loss_of(network(floats(pixels)), target) * len(target)
     return total.item() / len(images)
@@ -257,7 +259,7 @@ def _mean_loss(network: nn.Module, loss_of: Objective, images: Images) -> float:
 @torch.inference_mode()
 def _logits(network: nn.Module, images: Images) -> Tensor:
     network.eval()
-    parts = [network(floats(pixels)) for pixels in images.pixels.split(EVALUATION_BATCH)]
+    parts = [network(floats(pixels)) for pixels in torch.split(images.pixels, EVALUATION_BATCH)]
     return torch.cat(parts).float().cpu()
 
 
@@ -275,14 +277,6 @@ def _shifted(pixels: Tensor, generator: torch.Generator) -> Tensor:
     return padded[each, rows[:, :, None], columns[:, None, :]]
 
 
-def _check_fit(config: RunConfig, data: Dataset) -> None:
-    if config.network in models.INPUTS and models.INPUTS[config.network] != data.image_shape:
-        raise ArgumentError(
-            f"Network {config.network!r} takes images of {models.INPUTS[config.network]} "
-            f"(channels, height, width); {data.name!r} has {data.image_shape}."
-        )
-
-
 @contextlib.contextmanager
 def _reproducible(seed: int, device: torch.device) -> Iterator[None]:
     """Seeded, deterministic kernels; the caller's random state and settings come back after."""
@@ -290,17 +284,18 @@ def _reproducible(seed: int, device: torch.device) -> Iterator[None]:
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     strict = torch.are_deterministic_algorithms_enabled()
-    fill = torch.utils.deterministic.fill_uninitialized_memory
+    memory: Any = torch.utils.deterministic
+    fill = memory.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[device] if cuda else []):
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(True)
         # Safe here, since nothing reads memory it has not written; filling it costs time.
-        torch.utils.deterministic.fill_uninitialized_memory = False
+        memory.fill_uninitialized_memory = False
         # Weights of dead units sink into denormal numbers, which a CPU handles slowly.
         torch.set_flush_denormal(True)
         try:
             yield
         finally:
             torch.set_flush_denormal(False)
-            torch.utils.deterministic.fill_uninitialized_memory = fill
+            memory.fill_uninitialized_memory = fill
             torch.use_deterministic_algorithms(strict)

@@ -1,0 +1,57 @@
+"""One writer per directory, and no lock outlives its process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from untrue.lab.lock import locked, owner
+from untrue.lab.store import StoreError
+
+HOLD = """
+import sys, time
+from untrue.lab.lock import locked
+with locked(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+    assert owner(tmp_path) is None
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        held = owner(tmp_path)
+        with (
+            pytest.raises(
+                StoreError, match=rf"in use by another `untrue run` \(process {process.pid}\)"
+            ),
+            locked(tmp_path),
+        ):
+            pass
+        process.kill()
+    assert held == str(process.pid)
+    assert owner(tmp_path) is None
+    with locked(tmp_path):
+        pass
+
+
+def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:
+    for _ in range(2):
+        with locked(tmp_path / "new"):
+            pass
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(StoreError, match=r"Cannot write to .*file/runs: "),
+        locked(tmp_path / "file" / "runs"),
+    ):
+        pass
