@@ -29,6 +29,7 @@ from untrue.metrics.inputs import (
     read_labels,
     read_scores,
     row_blocks,
+    to_numpy,
 )
 from untrue.metrics.weights import check_penalty
 
@@ -160,11 +161,14 @@ class Temperature:
         return (weight / weight.sum(axis=-1, keepdims=True)).astype(kept)
 
 
-def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
+def calibrate(
+    logits: ArrayOrTensor, target: ArrayOrTensor, weight: ArrayOrTensor | None = None
+) -> Temperature:
     """The temperature under which held-out data are most probable. (Guo et al., ICML 2017.)
 
     Minimises the mean of `-log softmax(b z)_y` over b = 1 / T, which is convex in b, for logits
-    (N, k) and classes (N,); use data the model was not trained on. Where no temperature is best:
+    (N, k) and classes (N,); use data the model was not trained on. An example of weight 2 counts as
+    two, N being the sum of the weights (N,) if given. Where no temperature is best:
 
     - every target has the greatest logit of its row, and the likelihood only grows as T falls: T
       is where the mean loss is log((N + 2) / (N + 1)), for N right answers in a row leave room for
@@ -182,12 +186,20 @@ def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
     check_same_length(logits=scores, target=labels)
     if not labels.size:
         raise DataError("`logits` must hold at least one example to calibrate on; got none.")
-    loss = _Likelihood(scores, labels)
+    weights = np.broadcast_to(1.0, labels.shape)
+    if weight is not None:
+        weights = _read_weight(weight)
+        check_same_length(logits=scores, weight=weights)
+        if not weights.any():
+            raise DataError("`weight` must leave an example to calibrate on; all weights are 0.")
+        counted = weights > 0
+        scores, labels, weights = scores[counted], labels[counted], weights[counted]
+    loss = _Likelihood(scores, labels, weights)
     if loss.spread == 0:
         return Temperature(1.0)
     hottest, usual = 1e-3 / loss.spread, 5 / loss.mean_spread
     if loss.separable:
-        n = labels.size
+        n = loss.total
         allowed = math.log((n + 2) / (n + 1))
         # Few examples, many ties: never ask for more loss than there is to lose.
         excess = min(allowed, 0.5 * (loss.value(0.0) - loss.floor))
@@ -205,8 +217,22 @@ def calibrate(logits: ArrayOrTensor, target: ArrayOrTensor) -> Temperature:
     return Temperature(loss.scale / inverse)
 
 
+def _read_weight(weight: ArrayOrTensor) -> FloatArray:
+    weights = to_numpy(weight)
+    if weights.ndim != 1 or weights.dtype.kind not in "fiub":
+        raise ArgumentError(
+            f"`weight` must be numbers of shape (N,); got dtype {weights.dtype} of shape "
+            f"{weights.shape}."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"`weight` must be finite and not negative; row {row} has {weights[row]}.")
+    return weights.astype(np.float64)
+
+
 class _Likelihood:
-    """Mean of `log sum_j exp(b z_j) - b z_y` as a function of b, streamed over blocks of rows.
+    """Weighted mean of `log sum_j exp(b z_j) - b z_y` as a function of b, over blocks of rows.
 
     Logits are divided by `scale`, their greatest size, so that no scale overflows, and each row is
     shifted to a greatest logit of 0. `spread` is the greatest distance of two logits of a row,
@@ -214,31 +240,37 @@ class _Likelihood:
     `floor` the limit of the loss if so.
     """
 
-    def __init__(self, logits: npt.NDArray[Any], target: npt.NDArray[np.integer[Any]]) -> None:
-        self._logits, self._target = logits, target
+    def __init__(
+        self,
+        logits: npt.NDArray[Any],
+        target: npt.NDArray[np.integer[Any]],
+        weight: FloatArray,
+    ) -> None:
+        self._logits, self._target, self._weight = logits, target, weight
+        self.total = float(weight.sum())
         self.scale = self._greatest_size()
         self.spread, self.mean_spread, self.separable, self.floor = 0.0, 0.0, True, 0.0
-        for z, z_target in self._blocks():
+        for z, z_target, share in self._blocks():
             low = z.min(axis=1)
             self.spread = max(self.spread, float(-low.min()))
-            self.mean_spread -= float(low.sum()) / len(target)
+            self.mean_spread -= float(low @ share)
             self.separable = self.separable and bool((z_target == 0).all())
-            self.floor += float(np.log((z == 0).sum(axis=1)).sum()) / len(target)
+            self.floor += float(np.log((z == 0).sum(axis=1)) @ share)
 
     def value(self, b: float) -> float:
         return sum(
-            float((np.log(np.exp(b * z).sum(axis=1)) - b * z_target).sum())
-            for z, z_target in self._blocks()
-        ) / len(self._target)
+            float((np.log(np.exp(b * z).sum(axis=1)) - b * z_target) @ share)
+            for z, z_target, share in self._blocks()
+        )
 
     def slope(self, b: float) -> float:
         """The derivative: mean of `E_b[z] - z_y`; increasing in b."""
         total = 0.0
-        for z, z_target in self._blocks():
-            weight = np.exp(b * z)
-            mean = np.einsum("nk,nk->n", weight, z) / weight.sum(axis=1)
-            total += float((mean - z_target).sum())
-        return total / len(self._target)
+        for z, z_target, share in self._blocks():
+            power = np.exp(b * z)
+            mean = np.einsum("nk,nk->n", power, z) / power.sum(axis=1)
+            total += float((mean - z_target) @ share)
+        return total
 
     def _greatest_size(self) -> float:
         greatest = 0.0
@@ -250,11 +282,12 @@ class _Likelihood:
             greatest = max(greatest, float(size.max()))
         return greatest or 1.0
 
-    def _blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def _blocks(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
         for rows in row_blocks(*self._logits.shape):
             z = self._logits[rows].astype(np.float64) / self.scale
             z -= z.max(axis=1, keepdims=True)
-            yield z, z[np.arange(len(z)), self._target[rows]]
+            share = self._weight[rows] / self.total
+            yield z, z[np.arange(len(z)), self._target[rows]], share
 
 
 def _root(increasing: Callable[[float], float], start: float) -> float:
