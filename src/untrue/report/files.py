@@ -52,7 +52,8 @@ STYLE: dict[str, Any] = {
 def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Path]:
     """Write `stem`.svg and `stem`.png; their folder is made when absent."""
     matplotlib = need("matplotlib", "Drawing figures as files")
-    need("matplotlib.backends.backend_agg", "Drawing figures as files")
+    agg = need("matplotlib.backends.backend_agg", "Drawing figures as files")
+    svg = need("matplotlib.backends.backend_svg", "Drawing figures as files")
     stem = Path(stem)
     with matplotlib.rc_context(), warnings.catch_warnings():
         # The user's own style must not change the figures; the fonts of a machine lack some
@@ -60,22 +61,24 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        sheet = _sheet(figure)
+        sheet = _sheet(figure, dpi)
         # Placing everything takes most of the time, and is the same for both files.
         sheet.draw_without_rendering()
         sheet.set_layout_engine("none")
-        written = []
-        for kind, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": dpi})):
-            content = io.BytesIO()
-            sheet.savefig(content, format=kind, facecolor="white", **options)
-            written.append(write_bytes(stem.with_name(f"{stem.name}.{kind}"), content.getvalue()))
-    return written[0], written[1]
+        # `savefig` would draw everything twice more.
+        picture, drawing = io.BytesIO(), io.BytesIO()
+        agg.FigureCanvasAgg(sheet).print_png(picture)
+        svg.FigureCanvasSVG(sheet).print_svg(drawing, metadata={"Date": None})
+    return (
+        write_bytes(stem.with_name(f"{stem.name}.svg"), drawing.getvalue()),
+        write_bytes(stem.with_name(f"{stem.name}.png"), picture.getvalue()),
+    )
 
 
-def _sheet(figure: Figure) -> Sheet:
+def _sheet(figure: Figure, dpi: int) -> Sheet:
     width, height = _size(figure)
     sheet: Sheet = need("matplotlib.figure", "Drawing figures as files").Figure(
-        figsize=(width, height), layout="constrained"
+        figsize=(width, height), dpi=dpi, layout="constrained"
     )
     sheet.suptitle(figure.title, fontsize=12, fontweight="bold")
     if isinstance(figure, Curves):
@@ -89,9 +92,9 @@ def _sheet(figure: Figure) -> Sheet:
 
 def _size(figure: Figure) -> tuple[float, float]:
     if isinstance(figure, Curves):
-        return 8.0, 4.8
+        return 8.0, 5.2
     if isinstance(figure, Change):
-        return 8.0, 1.6 + 0.36 * max(2, len(figure.rows))
+        return 8.0, 1.9 + 0.36 * max(2, len(figure.rows))
     return 1.0 + 5.2 * len(figure.panels), 5.4
 
 
@@ -119,7 +122,8 @@ def _curves(sheet: Sheet, figure: Curves) -> None:
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, figure.series, "x"))
     _axis(plot.yaxis, plot, figure.y, ends(figure.y, figure.series, "y"))
     if len(figure.series) > 1 or rings:
-        sheet.legend(loc="outside right upper")
+        # Below, where it has the whole width and no title to run into.
+        sheet.legend(loc="outside lower center", ncols=4 if len(figure.series) > 3 else 3)
 
 
 def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float = 6) -> None:
@@ -176,11 +180,12 @@ def _change(sheet: Sheet, figure: Change) -> None:
     plot.set_yticks(range(len(names)), labels=names)
     plot.set_ylim(len(names) - 0.5, -0.5)
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, (before, after), "x"))
-    sheet.legend(loc="outside right upper")
+    sheet.legend(loc="outside lower center", ncols=2)
 
 
 def _confusion(sheet: Sheet, figure: Confusion) -> None:
     colors = need("matplotlib.colors", "Drawing figures as files")
+    collections = need("matplotlib.collections", "Drawing figures as files")
     scale = colors.LinearSegmentedColormap.from_list("errors", SCALE)
     grey = colors.ListedColormap([DIAGONAL])
     k = len(figure.classes)
@@ -191,9 +196,13 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
         errors = np.ma.masked_array(panel.values, mask=same)
         image = plot.imshow(errors, cmap=scale, vmin=0, vmax=figure.largest)
         plot.imshow(np.ma.masked_array(np.zeros((k, k)), mask=~same), cmap=grey)
-        for (x0, y0), (x1, y1) in figure.outline():
-            width = 2.0 if k <= NAMES_UP_TO else 0.7
-            plot.plot([x0, x1], [y0, y1], color=ZONE_COLOUR, linewidth=width, clip_on=False)
+        width = 2.0 if k <= NAMES_UP_TO else 0.7
+        plot.add_collection(
+            collections.LineCollection(
+                figure.outline(), colors=ZONE_COLOUR, linewidths=width, clip_on=False
+            ),
+            autolim=False,
+        )
         if figure.shows_numbers:
             dark = figure.dark(panel)
             for i, j in np.argwhere(panel.values != 0).tolist():

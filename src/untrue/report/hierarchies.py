@@ -216,7 +216,7 @@ def _short(arms: Arms) -> Table:
         if arm.is_baseline or arm.decision == "argmax"
     ]
     return Table(
-        title="Errors and where they stay (means)",
+        title="Errors and where they stay (means with 95 % intervals)",
         see="",
         columns=(Column("model"), *(Column(f"{called} (%)", ".2f") for _, called, _ in MEASURES)),
         rows=tuple(rows),

@@ -116,15 +116,19 @@ def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
     good = {run_id: result for run_id, result in found.items() if result.status == "ok"}
     small = next((c.small_classes for c in sweep.configs if c.small_classes), ())
     rows: list[Row] = []
+    missing: list[RunConfig] = []
     for config in sweep.configs:
-        if config.run_id in good:
-            rows += _rows(sweep, config, good[config.run_id], info, small)
+        run_id = config.run_id
+        if run_id in good:
+            rows += _rows(sweep, config, good[run_id], info, small)
+        elif run_id not in found:
+            missing.append(config)
     return Collected(
         sweep=sweep,
         info=info,
         results=tuple(good.values()),
         failed=tuple(result for result in found.values() if result.status == "failed"),
-        missing=tuple(config for config in sweep.configs if config.run_id not in found),
+        missing=tuple(missing),
         rows=tuple(rows),
     )
 

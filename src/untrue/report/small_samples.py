@@ -166,7 +166,7 @@ def _short(arms: Arms) -> Table:
         if arm.is_baseline or arm.decision == "argmax"
     ]
     return Table(
-        title="Small classes (means)",
+        title="Small classes (means with 95 % intervals)",
         see="",
         columns=(
             Column("N"),

@@ -34,7 +34,7 @@ MEASURES = tuple(
     if field.name.endswith("_pct") or field.name in ("errors", "zone_errors")
 )
 # Runs not made yet are named one by one only while they are few.
-NAMED = 12
+NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)

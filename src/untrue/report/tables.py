@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import textwrap
 from dataclasses import dataclass
 from html import escape
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -130,11 +132,15 @@ class Table:
 
     def to_terminal(self) -> RichTable:
         """For `rich.console.Console.print`; square brackets in names stay what they are."""
-        table = RichTable(title=Text(self.title), title_justify="left")
+        table = RichTable(title=Text(self.title), title_justify="left", box=box.SIMPLE_HEAD)
+        shown = self.shown()
         for position, column in enumerate(self.columns):
-            side = "right" if self.is_number(position) else "left"
-            table.add_column(Text(column.name), justify=side)  # type: ignore[arg-type]
-        for position, row in enumerate(self.shown()):
+            # The headings wrap, not the numbers under them: most tables then fit 80 signs.
+            longest = max((len(row[position]) for row in shown), default=0)
+            lines = textwrap.wrap(column.name, max(longest, 8), break_long_words=False)
+            side: Literal["left", "right"] = "right" if self.is_number(position) else "left"
+            table.add_column(Text("\n".join(lines)), justify=side)
+        for position, row in enumerate(shown):
             style = "bold" if position in self.strong else ""
             table.add_row(*(Text(cell) for cell in row), style=style)
         return table

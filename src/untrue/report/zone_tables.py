@@ -34,6 +34,14 @@ def _value(arms: Arms, arm: Arm, measure: str) -> float:
     return math.inf if found is None else found.value
 
 
+def shown_size(arms: Arms) -> int:
+    """The zone size to tell the story with: the middle one of those furthest along."""
+    sizes = [int(size) for size in arms.values("zone_size")]
+    trained = {size: len(arms.select(zone_size=size, decision="argmax")) for size in sizes}
+    full = [size for size in sizes if trained[size] == max(trained.values())]
+    return full[len(full) // 2]
+
+
 def least_cost(arms: Arms, size: int) -> Arm | None:
     """The baseline decided by least expected cost."""
     found = arms.select(loss="cross-entropy", decision="least-cost", zone_size=size)
@@ -93,7 +101,7 @@ def short(arms: Arms, sizes: list[int]) -> Table:
         rows += [
             (
                 size,
-                "least-cost decision, no training" if arm is free else arm.name,
+                "least-cost decision only" if arm is free else arm.name,
                 _middle(arms.mean(base, "zone_errors")),
                 _middle(arms.mean(arm, "zone_errors")),
                 _middle(arms.mean(base, "accuracy_pct")),
@@ -105,12 +113,12 @@ def short(arms: Arms, sizes: list[int]) -> Table:
         title="Errors in the zone and accuracy, before and after (means)",
         see="Before is the baseline, plain cross-entropy.",
         columns=(
-            Column("zone"),
-            Column("after"),
-            Column("errors in the zone: before", ".1f"),
-            Column("after", ".1f"),
-            Column("accuracy (%): before", ".2f"),
-            Column("after", ".2f"),
+            Column("zone (cells)"),
+            Column("model after"),
+            Column("errors in zone before", ".1f"),
+            Column("errors in zone after", ".1f"),
+            Column("accuracy before (%)", ".2f"),
+            Column("accuracy after (%)", ".2f"),
         ),
         rows=tuple(rows),
     )

@@ -18,17 +18,17 @@ from untrue.report.chapters import (
 from untrue.report.figures import Axis, Confusion, Curves, Panel, Point, Series
 from untrue.report.published import published_value
 from untrue.report.rows import Collected
-from untrue.report.zone_tables import TOLERANCE, best, least_cost, short, table
+from untrue.report.zone_tables import TOLERANCE, best, least_cost, short, shown_size, table
 
 ERRORS = Axis("test errors in the zone (images)", from_zero=True)
-TOTAL = Axis("total test error (%)", from_zero=True)
+TOTAL = Axis("total test error (%)")
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one masked-zone sweep."""
     arms = Arms(collected.rows)
     sizes = [int(size) for size in arms.values("zone_size")]
-    middle = sizes[len(sizes) // 2]
+    middle = shown_size(arms)
     frontier = (Item(f"{stem}-frontier", _frontier(arms, middle)),) if arms.losses() else ()
     blocks: list[Block] = [("What it bought", frontier)]
     if len(sizes) > 1:

@@ -1,0 +1,100 @@
+"""Stores filled through their own interface with made-up runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from untrue.lab import plans
+from untrue.lab.experiments import EXPERIMENTS, axes
+from untrue.lab.records import (
+    DatasetInfo,
+    Decision,
+    PenaltySpec,
+    Provenance,
+    RunConfig,
+    RunResult,
+    Sweep,
+)
+from untrue.lab.store import Store
+
+NASTY = "<script>alert('x')</script>"
+DIGITS = DatasetInfo("mnist-5k", ("zero", "one", NASTY, "$3$ & |*_%{z}"), (), "f", 4000, 1000)
+THINGS = DatasetInfo(
+    "cifar100",
+    ("ant", "bee", "cod", "eel", "fox", "gnu"),
+    (("insects", (0, 1)), ("fish", (2, 3)), ("mammals", (4, 5))),
+    "f",
+    6000,
+    600,
+)
+Fill = Callable[..., Sweep]
+
+
+def made_up(config: RunConfig, info: DatasetInfo) -> RunResult:
+    """A run whose errors avoid what it is told to avoid; the same for the same config."""
+    rng = np.random.default_rng([config.seed, int(config.run_id[:6], 16)])
+    k = len(info.classes)
+
+    def drawn(spec: PenaltySpec | None, strength: float) -> np.ndarray[Any, Any]:
+        rate = np.full((k, k), 6.0)
+        if spec is not None:
+            rate[spec.mask(info)] *= 1 - strength
+        np.fill_diagonal(rate, 100)
+        return rng.poisson(rate).astype(np.int64)
+
+    return RunResult(
+        config=config,
+        status="ok",
+        provenance=Provenance(1.5, "2026-01-02T03:04:05+00:00", "cpu", 1, "a box", (("x", "1"),)),
+        confusion=drawn(config.penalty, config.alpha),
+        decisions=tuple(Decision(spec, drawn(spec, 0.5)) for spec in config.score_on),
+        train_losses=(1.0, 0.5),
+        best_epoch=2,
+        test_loss=0.3,
+        train_images=info.train_images,
+        parameters=1234,
+    )
+
+
+def fill(
+    folder: Path,
+    experiment: str,
+    info: DatasetInfo,
+    *,
+    skip: Callable[[RunConfig], bool] = lambda config: False,
+    fail: Callable[[RunConfig], bool] = lambda config: False,
+    **overrides: Any,
+) -> Sweep:
+    """Plan a sweep for real and store its runs, but those to `skip`, and those to `fail` failed."""
+    design = EXPERIMENTS[experiment]
+    chosen = axes(design, scale="smoke", overrides={"data": info.name, **overrides})
+    small = tuple(members[0] for _, members in info.groups) or None
+    configs = plans.plan(design, chosen, info, small_classes=small)
+    command = f"untrue run {experiment} --data {info.name} --out {folder.name}"
+    expected = plans.expected(design, chosen)
+    sweep = Sweep(experiment, info.name, "smoke", command, expected, configs)
+    with Store.write(folder) as store:
+        store.add_dataset(info)
+        store.add_sweep(sweep)
+        for config in configs:
+            result = made_up(config, info)
+            if fail(config):
+                error = "Traceback:\nArithmeticError: loss became NaN\n"
+                empty = np.zeros((0, 0), dtype=np.int64)
+                result = RunResult(config, "failed", result.provenance, empty, error=error)
+            if not skip(config):
+                store.add(result)
+    return sweep
+
+
+@pytest.fixture
+def zone_store(tmp_path: Path) -> Path:
+    """A finished masked-zone sweep: 2 sizes, 2 alphas, 2 losses, 3 repetitions."""
+    folder = tmp_path / "runs"
+    fill(folder, "demo", DIGITS, zone_size=(3, 6), alpha=(0.0, 0.5, 0.9), repetitions=3)
+    return folder
