@@ -150,8 +150,10 @@ def test_costs_equal_loops_over_examples(pairs: list[tuple[int, int]], form: str
         t, s = NAMES.index(true_name), NAMES.index(said_name)
         assert count == pairs.count((t, s))
         assert cost == pytest.approx(count * costs[t][s])
-    ranks = [(-row.cost, -row.count) for row in rows]
+    ranks = [(-row.cost, -row.count, NAMES.index(row.true)) for row in rows]
     assert ranks == sorted(ranks)
+    for n in range(5):
+        assert metrics.costliest_confusions(cm, penalty, n) == rows[:n]
 
 
 def test_a_zone_is_a_penalty_a_mask_or_pairs_by_index_or_name() -> None:

@@ -195,6 +195,7 @@ def test_classes_in_different_orders_are_refused() -> None:
     [
         ({"probs": np.full((2, K), 0.2)}, "`probs` and `true` go together"),
         ({"true": [0]}, "`probs` and `true` go together"),
+        ({"probs": [[0.5, 0.5]], "true": [0]}, "one column for each of 5 classes; got 2"),
         ({"resamples": -1}, "`resamples` must be at least 0; got -1"),
         ({"abstained": 0.5}, "`abstained` must be a whole number; got 0.5"),
         ({"level": 2}, "strictly between 0 and 1; got 2"),

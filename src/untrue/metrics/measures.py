@@ -205,11 +205,20 @@ def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tu
     out; equal costs are ordered by count, then by class.
     """
     cells = read_confusion(cm)
+    return costliest_cells(cells, weights.costs(cells, penalty), penalty.classes, n)
+
+
+def costliest_cells(
+    cells: Cells, each: FloatArray, names: Sequence[str], n: int
+) -> tuple[Confusion, ...]:
+    """`costliest_confusions`, given what one example of each cell costs."""
     wanted = read_count(n, "n", least=0)
-    cost = cells.count * weights.costs(cells, penalty)
-    # The cells are in class order already and lexsort is stable, so that order breaks ties.
-    dearest = np.lexsort((-cells.count, -cost))[:wanted]
-    names = penalty.classes
+    cost = cells.count * each
+    # Only what reaches the n-th greatest cost is sorted; there may be millions of cells.
+    least = np.partition(cost, -wanted)[-wanted] if 0 < wanted < cost.size else 0.0
+    reaching = np.flatnonzero((cost > 0) & (cost >= least))
+    # Cells are in class order and lexsort is stable, so that class order breaks ties.
+    order = np.lexsort((-cells.count[reaching], -cost[reaching]))[:wanted]
     return tuple(
         Confusion(
             names[cells.true[cell]],
@@ -217,8 +226,7 @@ def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tu
             int(cells.count[cell]),
             float(cost[cell]),
         )
-        for cell in dearest.tolist()
-        if cost[cell] > 0
+        for cell in reaching[order].tolist()
     )
 
 

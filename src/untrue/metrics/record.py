@@ -17,6 +17,7 @@ from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     Groups,
+    check_scores_shape,
     read_count,
     read_groups,
     read_subset,
@@ -25,7 +26,7 @@ from untrue.metrics.measures import (
     Confusion,
     adjusted,
     best_constant_cost,
-    costliest_confusions,
+    costliest_cells,
 )
 from untrue.metrics.resampling import (
     Interval,
@@ -175,6 +176,7 @@ def summary(
             drawn["zone_errors"] = np.rint(drawn.pop("zone_rate") * cells.total)
     heights: dict[int, float] = {}
     if probs is not None and true is not None:
+        check_scores_shape(np.shape(probs), "probs", cells.n_classes)
         values["ece"], found = resampled_ece(probs, true, bins, n_resamples, rng)
         drawn |= {"ece": found} if n_resamples else {}
         places = [] if tree is None else [read_count(k, "top") for k in top]
@@ -190,7 +192,9 @@ def summary(
         abstained=n_abstained,
         coverage=cells.total / answered_or_not if answered_or_not else float("nan"),
         height_at_k=heights or None,
-        costliest=None if penalty is None else costliest_confusions(cells, penalty, costliest),
+        costliest=None
+        if penalty is None
+        else costliest_cells(cells, pairs["expected_cost"][0], penalty.classes, costliest),
         intervals={name: interval(point[name], drawn[name], level) for name in drawn},
         **values,
     )
