@@ -51,7 +51,7 @@ class Penalty(ABC):
     @staticmethod
     def from_rules(
         classes: Sequence[str] | int,
-        rules: Mapping[tuple[str | int, str | int], float],
+        rules: Mapping[tuple[Any, Any], float],
         default: float | Mapping[str, float] = 1.0,
     ) -> Penalty:
         """From single costs; every other mistake costs `default` (or `default[true class]`).

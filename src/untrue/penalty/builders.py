@@ -55,7 +55,7 @@ def _shown(names: Sequence[Any]) -> str:
 
 def from_rules(
     classes: Sequence[str] | int,
-    rules: Mapping[Pair, float],
+    rules: Mapping[tuple[Any, Any], float],
     default: float | Mapping[str, float] = 1.0,
 ) -> RulesPenalty:
     names = check_classes(classes)

@@ -1,0 +1,149 @@
+"""Forward plus backward of every loss, form and size, beside cross-entropy and what people write.
+
+All candidates of one size take turns in one process, so that a busy machine slows them alike; the
+figure is the median over the rounds of (candidate / cross-entropy in the same round).
+Run: `python -m benchmarks.losses`.
+
+by hand    softmax times A[y];  one-hot times A, then softmax
+goals      dense at most 2.0 for k >= 1,000; rules and tree at most 2.5
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from benchmarks import record
+from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
+from untrue.lab.machine import hardware
+
+ALPHA = 0.5
+DENSE = (10, 100, 1_000, 10_000)
+SPARSE = (10_000, 100_000)
+BATCHES = (128, 2_048)
+LARGEST = 30_000_000  # logits in a batch: 2,048 x 100,000 does not fit
+GOALS = {"dense": 2.0, "rules": 2.5, "tree": 2.5}
+
+Step = Callable[[Tensor, Tensor], Tensor]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=25)
+    options = parser.parse_args()
+    print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads")
+    rows: list[dict[str, object]] = []
+    for k in sorted({*DENSE, *SPARSE}):
+        candidates = losses(k)
+        for n in BATCHES:
+            if n * k > LARGEST:
+                continue
+            for name, ratio, micros in race(candidates, n, k, options.rounds):
+                form = name.split()[0]
+                goal = GOALS.get(form) if k >= 1_000 else None
+                verdict = "" if goal is None else ("kept" if ratio <= goal else "MISSED")
+                where = f"k {k:>7,}  batch {n:>5,}  {name:<28}"
+                print(f"{where} {micros:>10,.0f} us  x {ratio:5.2f}  {verdict}")
+                rows.append(
+                    {
+                        "classes": k,
+                        "batch": n,
+                        "loss": name,
+                        "microseconds": round(micros, 1),
+                        "times_cross_entropy": round(ratio, 3),
+                        "goal": goal or "",
+                        "threads": torch.get_num_threads(),
+                    }
+                )
+        del candidates
+        gc.collect()
+    print(record.write("losses", rows))
+
+
+def losses(k: int) -> dict[str, Step]:
+    """Every candidate for k classes, by name."""
+    steps: dict[str, Step] = {"cross-entropy": F.cross_entropy}
+    penalties: dict[str, Penalty] = {}
+    if k in DENSE:
+        costs = torch.randint(0, 10, (k, k)).float().fill_diagonal_(0.0)
+        penalties["dense"] = Penalty.from_matrix(costs)
+        steps |= by_hand(costs)
+    if k in SPARSE:
+        rules = {(i, (i + step) % k): 5.0 for i in range(k) for step in (1, 2)}
+        penalties["rules"] = Penalty.from_rules(k, rules)
+        penalties["tree"] = Penalty.from_hierarchy(taxonomy(k))
+    for form, penalty in penalties.items():
+        steps[f"{form} bilinear"] = BilinearLoss(penalty, ALPHA)
+        steps[f"{form} log-bilinear"] = LogBilinearLoss(penalty, ALPHA)
+    return steps
+
+
+def by_hand(costs: Tensor) -> dict[str, Step]:
+    """What a search for "cost matrix loss PyTorch" turns up, mixed with cross-entropy."""
+
+    def rows(z: Tensor, y: Tensor) -> Tensor:
+        return half(z, y, (costs[y] * z.softmax(-1)).sum(-1).mean())
+
+    def one_hot(z: Tensor, y: Tensor) -> Tensor:
+        return half(
+            z, y, ((F.one_hot(y, len(costs)).float() @ costs) * z.softmax(-1)).sum(-1).mean()
+        )
+
+    def log_rows(z: Tensor, y: Tensor) -> Tensor:
+        return half(z, y, -(costs[y] * torch.log(1 - z.softmax(-1) + 1e-10)).sum(-1).mean())
+
+    def half(z: Tensor, y: Tensor, term: Tensor) -> Tensor:
+        return (1 - ALPHA) * F.cross_entropy(z, y) + ALPHA * term
+
+    return {
+        "by hand: softmax times A[y]": rows,
+        "by hand: one-hot times A": one_hot,
+        "by hand: log(1 - softmax)": log_rows,
+    }
+
+
+def taxonomy(k: int) -> Hierarchy:
+    """Four levels, ten children a node, the classes in an order of their own."""
+    names = [f"c{i}" for i in range(k)]
+    paths = [
+        (f"a{i // 1000}", f"b{i // 100}", f"c{i // 10}_", name) for i, name in enumerate(names)
+    ]
+    shuffled = torch.randperm(k, generator=torch.Generator().manual_seed(0)).tolist()
+    return Hierarchy.from_paths(paths, classes=[names[i] for i in shuffled])
+
+
+def race(steps: dict[str, Step], n: int, k: int, rounds: int) -> list[tuple[str, float, float]]:
+    """(name, time as a multiple of cross-entropy, microseconds) of each candidate."""
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(n, k, generator=generator, requires_grad=True)
+    y = torch.randint(0, k, (n,), generator=generator)
+    repeats = max(1, 200_000 // (n * k))
+    rounds = max(5, min(rounds, 200_000_000 // (n * k)))
+    taken: dict[str, list[float]] = {name: [] for name in steps}
+    for round_ in range(rounds + 2):  # two to warm up
+        for name, step in steps.items():
+            started = time.perf_counter()
+            for _ in range(repeats):
+                torch.autograd.grad(step(z, y), z)
+            if round_ >= 2:
+                taken[name].append((time.perf_counter() - started) / repeats)
+    plain = taken["cross-entropy"]
+    return [
+        (
+            name,
+            statistics.median(t / p for t, p in zip(times, plain, strict=True)),
+            statistics.median(times) * 1e6,
+        )
+        for name, times in taken.items()
+    ]
+
+
+if __name__ == "__main__":
+    main()

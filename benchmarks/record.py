@@ -1,0 +1,25 @@
+"""Where measurements are kept: a CSV file each, every row with its machine and versions."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from untrue.lab.machine import hardware, versions
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def write(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
+    """Replace `results/NAME.csv` by these rows."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.csv"
+    where = {"hardware": hardware(), "versions": versions()}
+    columns = list(dict.fromkeys(key for row in rows for key in row)) + list(where)
+    temporary = path.with_suffix(".partial")
+    with temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, **where} for row in rows)
+    return temporary.replace(path)
