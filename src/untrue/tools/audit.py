@@ -139,8 +139,9 @@ def audit(
             top=(1, 5) if few else (),
         )
         calibration = reliability(read.probs, read.true)
-        least = decide(read.probs, dense(penalty))
-        decided_cells, decided = measured(least)
+        # Where no answer was given there is none to compare with.
+        least = np.where(read.said < 0, -1, decide(read.probs, dense(penalty)))
+        decided_cells, decided = measured(least, abstained=abstained)
         change = paired_change(
             read.true,
             read.said,
@@ -221,6 +222,11 @@ def read_predictions(
         assert scores is not None  # `choose` found one of the two
         said = scores.argmax(axis=1)
         notes.append("no column of predictions: the most probable class is taken for the answer")
+    abstained = int((said < 0).sum())
+    if abstained:
+        notes.append(
+            f"{abstained:,} of {len(said):,} predictions abstain; the measures are about the others"
+        )
     return Predictions(file, columns, true, said, scores, tuple(notes))
 
 
