@@ -169,7 +169,7 @@ def test_many_rows_need_little_memory_beside_themselves() -> None:
     decide(probs, penalty)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 80e6
+    assert peak < 20e6
 
 
 def test_a_tree_of_many_classes_decides_without_a_matrix() -> None:

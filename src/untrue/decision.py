@@ -85,6 +85,8 @@ def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch
     import torch
 
     check_scores_shape(probs.shape, "probs", penalty.n_classes)
+    if probs.is_complex():
+        raise ArgumentError(f"`probs` must hold numbers; got dtype {probs.dtype}.")
     (n, k), eps = probs.shape, precision(probs)
     on_cpu = probs.device.type == "cpu"
     # Apple's GPUs have no float64.

@@ -113,6 +113,7 @@ def test_bad_labels_are_named_with_their_position(
         ([[0.5, 0.5], [0, 1]], r"whole numbers.*got 0.5 at \[0, 0\]"),
         ([[1, np.nan], [0, 1]], r"whole numbers.*got nan at \[0, 1\]"),
         ([[1, np.inf], [0, 1]], r"whole numbers.*got inf at \[0, 1\]"),
+        ([[1, 2], [3]], "`cm` must be an array; NumPy says: .* inhomogeneous"),
         ([["a"]], "`cm` must hold counts; got dtype <U1"),
     ],
 )

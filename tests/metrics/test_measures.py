@@ -198,6 +198,7 @@ def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
         ),
         (np.ones((2, 2), bool), r"as a mask, must have shape \(5, 5\); got \(2, 2\)"),
         (np.eye(K, dtype=bool), r"mistakes only, but its mask is true at \[0, 0\]"),
+        (3, "`zone` must be a Penalty, a mask or pairs; got 3"),
         ([(1, 1)], r"mistakes only; \(1, 1\) is none"),
         ([(0, 5)], r"`zone` must hold classes in \[0, 5\); got class 5"),
         ([(0, 1, 2)], r"must hold \(true, predicted\) pairs; got \(0, 1, 2\)"),
@@ -240,6 +241,8 @@ def test_groups_come_as_an_array_or_by_index_or_name() -> None:
         ([0.0] * K, "group of each of 5 classes.*got dtype float64"),
         ({"a": [0, 1, 2]}, "`groups` must hold every class; class 3 is in none"),
         ({"a": [0, 1], "b": [1, 2, 3, 4]}, "`groups` has class 1 twice, again in 'b'"),
+        ({"a": "lion"}, "`groups` must hold lists of classes; got 'lion'"),
+        ({"a": 0}, "`groups` must hold lists of classes; got 0"),
         ({"a": ["lion", "tiger"]}, "unknown class 'tiger'"),
     ],
 )
@@ -251,9 +254,10 @@ def test_groups_that_cannot_be_are_refused(groups: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("subset", "message"),
     [
-        ("lion", "`subset` must be a list of classes; got the string 'lion'"),
+        ("lion", "`subset` must be a list of classes; got 'lion'"),
         ([True, False], "turn a mask into indices by np.nonzero"),
         (np.array([True, False]), "turn a mask into indices by np.nonzero"),
+        (7, "`subset` must be a list of classes; got 7"),
         ([7], r"classes in \[0, 5\); got class 7"),
     ],
 )
@@ -348,6 +352,8 @@ def test_a_bare_matrix_or_the_wrong_number_of_classes_is_refused() -> None:
         ArgumentError, match="`tree` must be about the 3 classes of the data; it is"
     ):
         metrics.mistake_severity(cm, TREE)
+    with pytest.raises(ArgumentError, match=r"`tree` must be an untrue.Hierarchy; got TreePenalty"):
+        metrics.mistake_severity(cm, PENALTIES["tree"])  # type: ignore[arg-type]
 
 
 def test_a_tree_penalty_over_many_classes_is_measured_without_a_matrix() -> None:

@@ -198,8 +198,10 @@ def test_classes_in_different_orders_are_refused() -> None:
         ({"probs": [[0.5, 0.5]], "true": [0]}, "one column for each of 5 classes; got 2"),
         ({"resamples": -1}, "`resamples` must be at least 0; got -1"),
         ({"abstained": 0.5}, "`abstained` must be a whole number; got 0.5"),
+        ({"tree": 3}, "`tree` must be an untrue.Hierarchy; got int"),
+        ({"level": "95"}, "strictly between 0 and 1; got '95'"),
         ({"level": 2}, "strictly between 0 and 1; got 2"),
-        ({"subset": "lynx"}, "must be a list of classes; got the string 'lynx'"),
+        ({"subset": "lynx"}, "must be a list of classes; got 'lynx'"),
         ({"penalty": np.zeros((K, K))}, "must be an untrue.Penalty; got ndarray"),
     ],
 )

@@ -138,7 +138,7 @@ def read_confusion(cm: ConfusionLike) -> Cells:
     """The cells of a confusion matrix, checked: square, whole numbers, none negative."""
     if isinstance(cm, Cells):
         return cm
-    matrix = to_numpy(cm)
+    matrix = to_numpy(cm, "cm")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ArgumentError(
             f"`cm` must be a confusion matrix of shape (k, k); got shape {matrix.shape}."

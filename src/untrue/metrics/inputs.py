@@ -33,10 +33,13 @@ def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
     return hasattr(value, "detach") and type(value).__module__.partition(".")[0] == "torch"
 
 
-def to_numpy(value: ArrayOrTensor) -> npt.NDArray[Any]:
-    """An array with the content of `value`; shares memory where it can."""
+def to_numpy(value: ArrayOrTensor, name: str = "data") -> npt.NDArray[Any]:
+    """An array with the content of `value`, the argument `name`; shares memory where it can."""
     if not is_tensor(value):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise ArgumentError(f"`{name}` must be an array; NumPy says: {error}") from error
     tensor = value.detach().cpu()
     if tensor.is_floating_point() and tensor.element_size() == 2:
         tensor = tensor.float()  # NumPy knows no bfloat16
@@ -76,7 +79,7 @@ def read_labels(
     value: ArrayOrTensor, name: str, n_classes: int, *, least: int = 0
 ) -> npt.NDArray[np.integer[Any]]:
     """Class indices of shape (N,), each in [least, n_classes)."""
-    labels = to_numpy(value)
+    labels = to_numpy(value, name)
     if labels.ndim != 1:
         raise ArgumentError(f"`{name}` must have shape (N,); got shape {labels.shape}.")
     if labels.size == 0:
@@ -106,7 +109,7 @@ def check_same_length(**arrays: npt.NDArray[Any]) -> None:
 
 def read_scores(value: ArrayOrTensor, name: str, n_classes: int | None = None) -> npt.NDArray[Any]:
     """Floating-point numbers of shape (N, k), left in their own precision; values unchecked."""
-    scores = to_numpy(value)
+    scores = to_numpy(value, name)
     check_scores_shape(scores.shape, name, n_classes)
     if scores.dtype.kind not in "fiub":
         raise ArgumentError(f"`{name}` must hold numbers; got dtype {scores.dtype}.")
@@ -162,6 +165,8 @@ def class_indices(
     members: Iterable[Any], n_classes: int, name: str, classes: Sequence[str] | None
 ) -> list[int]:
     """Indices of classes given by index, or by name where `classes` lists the names."""
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        raise ArgumentError(f"`{name}` must hold lists of classes; got {members!r}.")
     position = {label: i for i, label in enumerate(classes)} if classes is not None else {}
     if classes is not None and len(classes) != n_classes:
         raise ArgumentError(f"`classes` must name {n_classes} classes; got {len(classes)}.")
@@ -200,7 +205,7 @@ def read_groups(groups: Groups, n_classes: int, classes: Sequence[str] | None = 
     [0, 1, 0]
     """
     if not isinstance(groups, Mapping):
-        array = to_numpy(groups)
+        array = to_numpy(groups, "groups")
         if array.shape != (n_classes,) or array.dtype.kind not in "iu":
             raise ArgumentError(
                 f"`groups` must be an integer array with the group of each of {n_classes} classes "
@@ -225,8 +230,8 @@ def read_subset(
     subset: Iterable[Any], n_classes: int, classes: Sequence[str] | None = None
 ) -> BoolArray:
     """Which classes are in `subset`, as a boolean array of shape (k,)."""
-    if isinstance(subset, str):
-        raise ArgumentError(f"`subset` must be a list of classes; got the string {subset!r}.")
+    if isinstance(subset, str) or not isinstance(subset, Iterable):
+        raise ArgumentError(f"`subset` must be a list of classes; got {subset!r}.")
     given: Any = subset
     members = to_numpy(given).ravel().tolist() if hasattr(given, "dtype") else list(given)
     if members and all(isinstance(member, bool) for member in members):
@@ -234,6 +239,13 @@ def read_subset(
     chosen = np.zeros(n_classes, dtype=bool)
     chosen[class_indices(members, n_classes, "subset", classes)] = True
     return chosen
+
+
+def check_tree(tree: Any, n_classes: int) -> None:
+    """It is a `Hierarchy`, of as many classes as the data."""
+    if not (hasattr(tree, "height") and hasattr(tree, "classes")):
+        raise ArgumentError(f"`tree` must be an untrue.Hierarchy; got {type(tree).__name__}.")
+    check_n_classes(len(tree.classes), n_classes, "tree")
 
 
 def check_n_classes(given: int, expected: int, name: str) -> None:

@@ -12,8 +12,8 @@ from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     IntArray,
-    check_n_classes,
     check_same_length,
+    check_tree,
     precision,
     prob_blocks,
     read_count,
@@ -81,7 +81,7 @@ def height_at_k(probs: ArrayOrTensor, true: ArrayOrTensor, tree: Hierarchy, k: i
 def top_heights(probs: ArrayOrTensor, true: ArrayOrTensor, tree: Hierarchy, k: int) -> IntArray:
     """Sum of the heights between the truth and the k most probable classes of each example."""
     scores = read_scores(probs, "probs")
-    check_n_classes(len(tree.classes), scores.shape[1], "tree")
+    check_tree(tree, scores.shape[1])
     labels = read_labels(true, "true", scores.shape[1])
     check_same_length(probs=scores, true=labels)
     wanted = read_count(k, "k")

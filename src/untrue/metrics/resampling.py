@@ -230,7 +230,7 @@ def interval(value: float, resampled: FloatArray, level: float) -> Interval:
 
 
 def check_level(level: float) -> None:
-    if not 0 < level < 1:
+    if not isinstance(level, int | float) or not 0 < level < 1:
         raise ArgumentError(f"`level` must lie strictly between 0 and 1; got {level!r}.")
 
 

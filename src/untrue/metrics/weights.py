@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells
-from untrue.metrics.inputs import FloatArray, Groups, check_n_classes, read_groups, read_subset
+from untrue.metrics.inputs import (
+    FloatArray,
+    Groups,
+    check_n_classes,
+    check_tree,
+    read_groups,
+    read_subset,
+)
 from untrue.metrics.zones import Zone, in_zone, is_penalty
 
 if TYPE_CHECKING:
@@ -74,7 +81,7 @@ def expected_cost(cells: Cells, penalty: Penalty) -> Weights:
 
 
 def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
-    check_n_classes(len(tree.classes), cells.n_classes, "tree")
+    check_tree(tree, cells.n_classes)
     return _floats(tree.height(cells.true, cells.said)), _floats(cells.wrong)
 
 

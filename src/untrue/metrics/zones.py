@@ -37,6 +37,8 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
     given: Any = zone
     array = to_numpy(given) if is_tensor(given) or hasattr(given, "dtype") else None
     if array is None:
+        if not isinstance(given, Iterable):
+            raise ArgumentError(f"`zone` must be a Penalty, a mask or pairs; got {given!r}.")
         given = list(given)
         if given and _is_mask(given):
             array = np.asarray(given)
