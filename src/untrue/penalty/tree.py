@@ -102,8 +102,9 @@ class TreePenalty(Penalty):
             # The nodes above a class are intervals of slots, each inside the next; the costs
             # change where they begin and end.
             nodes = lay.path[begin:end]
-            cuts = [*lay.first[nodes[::-1]], slot[i], slot[i] + 1, *lay.last[nodes]]
-            steps = [*costs[nodes[::-1]], 0.0, *costs[nodes]]
+            own = slot[i : i + 1]
+            cuts = np.concatenate([lay.first[nodes[::-1]], own, own + 1, lay.last[nodes]])
+            steps = np.concatenate([costs[nodes[::-1]], [0.0], costs[nodes]])
             matrix[i, lay.slots] = np.repeat(steps, np.diff(cuts)) * self.row_scale[i]
         return matrix
 
