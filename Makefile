@@ -10,7 +10,8 @@ help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/lab.stamp  ## Train on real digits, offline, and show where the errors went (about two minutes).
-	$(BIN)/python examples/digits.py
+	$(BIN)/untrue run demo --out out/demo
+	$(BIN)/untrue report out/demo
 
 test: .venv/dev.stamp  ## Run every test.
 	$(BIN)/python -m pytest
@@ -26,8 +27,12 @@ format: .venv/dev.stamp  ## Put the code into the house style.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/dev.stamp  ## Time the losses beside cross-entropy; writes benchmarks/results.
+bench: .venv/dev.stamp  ## Measure losses, training, metrics, penalties, report; writes benchmarks/results.
 	$(BIN)/python -m benchmarks.losses
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.metrics
+	$(BIN)/python -m benchmarks.penalty
+	$(BIN)/python -m benchmarks.report
 
 clean:  ## Remove the environment and all caches.
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build
