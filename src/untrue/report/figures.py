@@ -47,11 +47,15 @@ NAMES_UP_TO = 40
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """label: with its unit, "total error (%)". ticks: label these values and no others."""
+    """label: with its unit, "total error (%)". ticks: label these values and no others.
+
+    from_zero: start there. positive: nothing is below zero, so intervals are cut there.
+    """
 
     label: str
     log: bool = False
     from_zero: bool = False
+    positive: bool = False
     ticks: tuple[float, ...] = ()
 
 
@@ -282,16 +286,18 @@ def number(value: float) -> str:
 def ends(
     axis: Axis, series: Iterable[Series], side: Literal["x", "y"]
 ) -> tuple[float, float] | None:
-    """Where an axis starts and ends, or None for as the drawing library likes it.
-
-    An interval that reaches below zero is cut there on an axis from zero: a count cannot.
-    """
-    if axis.log or not axis.from_zero:
+    """Where an axis starts and ends, or None for as the drawing library likes it."""
+    if axis.log or not (axis.from_zero or axis.positive):
         return None
-    names = (side, f"{side}_high")
-    values = (getattr(point, name) for s in series for point in s.points for name in names)
-    finite = [value for value in values if value is not None and math.isfinite(value)]
-    return 0.0, 1.06 * max(finite, default=1.0) or 1.0
+    points = [point for one in series for point in one.points]
+
+    def finite(*names: str) -> list[float]:
+        values = (getattr(point, name) for point in points for name in names)
+        return [value for value in values if value is not None and math.isfinite(value)]
+
+    if not axis.from_zero and min(finite(f"{side}_low"), default=0.0) >= 0:
+        return None
+    return 0.0, 1.06 * max(finite(side, f"{side}_high"), default=1.0) or 1.0
 
 
 def span(low: float | None, high: float | None) -> tuple[float, float] | None:

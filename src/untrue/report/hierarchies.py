@@ -123,7 +123,7 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             f"and what the least-cost decision makes of the baseline without training. "
             f"{repetitions(arms, counted)}",
             x=Axis("alpha (weight of the penalty in the loss)", ticks=tuple(alphas)),
-            y=Axis(f"{called} (%)"),
+            y=Axis(f"{called} (%)", positive=True),
             series=plain(series),
             dodge=True,
         )

@@ -21,7 +21,7 @@ from untrue.report.rows import Collected
 from untrue.report.zone_tables import TOLERANCE, best, least_cost, short, shown_size, table
 
 ERRORS = Axis("test errors in the zone (images)", from_zero=True)
-TOTAL = Axis("total test error (%)")
+TOTAL = Axis("total test error (%)", positive=True)
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:
@@ -182,7 +182,7 @@ def _frontier(arms: Arms, size: int) -> Curves:
         "points are alpha. Ringed is the setting with the fewest errors in the zone among those "
         f"that cost at most {TOLERANCE:g} percentage point of total error. "
         f"{repetitions(arms, arms.select(zone_size=size, decision='argmax'))}",
-        x=Axis("total test error (%)"),
+        x=TOTAL,
         y=ERRORS,
         series=plain(series),
     )
