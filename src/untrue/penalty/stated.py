@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
 from untrue.penalty.base import Penalty
@@ -14,7 +15,7 @@ from untrue.penalty.base import Penalty
 DEFAULT = "default"
 
 
-def penalty_over(stated: Any, labels: Sequence[Any]) -> Penalty:
+def penalty_over(stated: Any, labels: Sequence[Any] | npt.NDArray[Any]) -> Penalty:
     """The penalty over these labels, in their order.
 
     stated: one of

@@ -1,0 +1,29 @@
+"""scikit-learn estimators that know what a mistake costs.
+
+    BilinearClassifier        a small network trained by the bilinear or log-bilinear loss
+    CostSensitiveClassifier   any classifier with probabilities, deciding by least expected cost
+    MetaCostClassifier        any classifier, trained on labels made cost-minimal (Domingos 1999)
+    cost_scorer               a scorer for model selection: less cost is better
+
+Each takes its `penalty` as a `Penalty`, as a matrix in the order of the sorted labels, or as rules
+by label, `{("tumour", "benign"): 20.0, "default": 1.0}`; None makes all mistakes alike. Named
+penalties are matched to the labels by name.
+"""
+
+from __future__ import annotations
+
+from untrue.errors import MissingDependencyError
+
+try:
+    import sklearn as _sklearn  # noqa: F401  (the other one: scikit-learn)
+except ImportError as error:
+    raise MissingDependencyError(
+        'scikit-learn is not installed. Run: pip install "untrue[sklearn]"'
+    ) from error
+
+from untrue.sklearn.costs import cost_scorer
+from untrue.sklearn.decisions import CostSensitiveClassifier
+from untrue.sklearn.metacost import MetaCostClassifier
+from untrue.sklearn.network import BilinearClassifier
+
+__all__ = ["BilinearClassifier", "CostSensitiveClassifier", "MetaCostClassifier", "cost_scorer"]

@@ -1,0 +1,62 @@
+"""`cost_scorer`: select models by what their mistakes cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import make_scorer
+
+from untrue.errors import DataError, nearest
+from untrue.penalty.stated import DEFAULT, name_of, penalty_over
+
+
+def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
+    """A scorer for `GridSearchCV` and the like: minus the mean cost of the predictions.
+
+    penalty: as in the estimators. Labels are those seen in truth and predictions, so that a fold
+    may lack some; a matrix without class names needs them all there, or `classes`, all labels in
+    the order of its rows. With `classes` the names in rules are checked too.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = [[0], [1], [2]], ["a", "b", "b"]
+    >>> says_b = DummyClassifier(strategy="constant", constant="b").fit(X, y)
+    >>> float(cost_scorer({("a", "b"): 6.0})(says_b, X, y))
+    -2.0
+    """
+    return make_scorer(mean_cost, greater_is_better=False, penalty=penalty, classes=classes)
+
+
+def mean_cost(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    penalty: Any = None,
+    classes: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+) -> float:
+    """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
+    truth = [name_of(label) for label in np.asarray(y_true).tolist()]
+    said = [name_of(label) for label in np.asarray(y_pred).tolist()]
+    if not truth:
+        raise DataError("There must be at least one label to score; got none.")
+    if classes is not None:
+        costs = penalty_over(penalty, classes)
+        known = set(costs.classes)
+        for name in {*truth, *said} - known:
+            raise DataError(f"Label {name!r} is not in `classes`{nearest(name, known) or '.'}")
+    else:
+        costs = penalty_over(penalty, _labels(y_true, y_pred, penalty))
+    return float(np.average(costs.cost(truth, said), weights=sample_weight))
+
+
+def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:
+    """The labels seen, in order, and those that rules name beside them."""
+    seen = np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)])).tolist()
+    if not isinstance(penalty, Mapping):
+        return list(seen)
+    named = [
+        name for pair in penalty if pair != DEFAULT and isinstance(pair, tuple) for name in pair
+    ]
+    return list({name_of(label): label for label in [*seen, *named]}.values())

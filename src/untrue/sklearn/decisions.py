@@ -1,0 +1,120 @@
+"""`CostSensitiveClassifier`: any classifier with probabilities decides by least expected cost."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from untrue.decision import Temperature, calibrate, decide
+from untrue.errors import ArgumentError, DataError
+from untrue.penalty.stated import penalty_over
+from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
+
+# Probabilities below this, zero above all, count as this before their logarithm is taken.
+LEAST_PROB = 1e-12
+
+
+class CostSensitiveClassifier(CostMetaEstimator):
+    """Says `argmin_j sum_i p_i A[i, j]` by the probabilities of another classifier.
+
+    The multi-class sibling of scikit-learn's `TunedThresholdClassifierCV`: training is left as it
+    is, only the decision changes.
+
+    estimator   a classifier with `predict_proba`; a copy is fitted. Wrap a fitted one in
+                scikit-learn's `FrozenEstimator` and fit on held-out data to calibrate it alone.
+    penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
+                `{(true, said): cost, "default": 1.0}`, or None: all mistakes alike
+    calibrate   whether to correct how sure the classifier is, on which this decision stands or
+                falls. One temperature is fitted to the log-probabilities of examples that the
+                classifier was not trained on (`cv` folds; then it is trained on all). It never
+                changes the order of the classes. For other methods give
+                `CalibratedClassifierCV(...)` as the estimator and calibrate=False.
+    cv          number of folds (fewer if a class has fewer examples), or a splitter
+
+    Fitted: `estimator_`, `classes_`, `penalty_`, `temperature_` (1 if not calibrated).
+
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = CostSensitiveClassifier(GaussianNB(), {(2, 0): 10.0}).fit(X, y)
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self, estimator: Any, penalty: Any = None, *, calibrate: bool = True, cv: Any = 5
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.calibrate = calibrate
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+        """Fit a copy of the estimator, which gets `sample_weight` and `params` too."""
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ArgumentError(
+                f"`estimator` must have predict_proba; {type(self.estimator).__name__} has none. "
+                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        X, y = self._read_labels(X, y)  # noqa: N806
+        params = self._fit_parameters(X, sample_weight, params)
+        self._adopt(clone(self.estimator).fit(X, y, **params))
+        self.classes_ = np.asarray(self.estimator_.classes_)
+        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        self.temperature_ = 1.0
+        if self.calibrate and len(self.classes_) > 1:
+            self.temperature_ = self._find_temperature(X, y, sample_weight, params)
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """(N, k) Probabilities, calibrated if asked, in the order of `classes_`."""
+        check_is_fitted(self)
+        probs = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        if self.temperature_ == 1.0:
+            return probs
+        return np.asarray(Temperature(self.temperature_)(_logits(probs)))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels of least expected cost."""
+        probs = self.predict_proba(X)
+        return np.asarray(self.classes_[decide(probs, self.penalty_)])
+
+    def _find_temperature(
+        self,
+        X: Any,  # noqa: N803
+        y: npt.NDArray[Any],
+        sample_weight: Any,
+        params: dict[str, Any],
+    ) -> float:
+        target = positions(y, self.classes_)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        probs = np.zeros((len(y), len(self.classes_)))
+        seen = np.zeros(len(y), dtype=bool)
+        for train, test in self._folds(y).split(X, y):
+            model = fit_part(clone(self.estimator), X, y, params, train)
+            probs[test] = aligned_probs(model, _safe_indexing(X, test), self.classes_)
+            seen[test] = True
+        logits = _logits(probs[seen])
+        found = calibrate(logits, target[seen], None if weight is None else weight[seen])
+        return found.temperature
+
+    def _folds(self, y: npt.NDArray[Any]) -> Any:
+        if not isinstance(self.cv, int):
+            return check_cv(self.cv, y, classifier=True)
+        labels, counts = np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            raise DataError(
+                f"Calibration needs 2 examples of each class; {labels[counts.argmin()]!r} has one. "
+                "Give more, or set calibrate=False."
+            )
+        return check_cv(min(self.cv, int(counts.min())), y, classifier=True)
+
+
+def _logits(probs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.asarray(np.log(np.maximum(probs, LEAST_PROB)))

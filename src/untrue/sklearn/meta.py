@@ -1,0 +1,96 @@
+"""What estimators around another estimator share: its parameters, its classes, its metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_method_params,
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    has_fit_parameter,
+    indexable,
+)
+
+from untrue.errors import ArgumentError, DataError, nearest
+
+
+class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier around `self.estimator` that minds `self.penalty`."""
+
+    estimator: Any
+    penalty: Any
+
+    def get_metadata_routing(self) -> Any:
+        """What goes where when scikit-learn routes metadata: all that `fit` gets, to `fit`."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+    def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
+        X, y = indexable(X, y)  # noqa: N806
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        return X, labels
+
+    def _fit_parameters(self, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+        """What the inner estimator's `fit` gets beside X and y."""
+        if sklearn.get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return dict(routed.estimator.fit)
+        if sample_weight is None:
+            return params
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ArgumentError(
+                f"`sample_weight` was given, but {type(self.estimator).__name__}.fit takes none."
+            )
+        return params | {"sample_weight": _check_sample_weight(sample_weight, X)}
+
+    def _adopt(self, fitted: Any) -> None:
+        """Keep the fitted inner estimator, and what it knows about the columns."""
+        self.estimator_ = fitted
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+
+
+def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:  # noqa: N803
+    """Fit a model to some rows, and to those rows of the parameters that have one per example."""
+    chosen = _check_method_params(X, params=params, indices=rows)
+    return model.fit(_safe_indexing(X, rows), y[rows], **chosen)
+
+
+def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:  # noqa: N803
+    """(N, k) The model's probabilities in the order of `classes`; 0 for one it does not know."""
+    probs = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(classes)))
+    probs[:, positions(model.classes_, classes)] = model.predict_proba(X)
+    return probs
+
+
+def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Where each label stands in the sorted classes."""
+    given = np.asarray(labels)
+    found = np.searchsorted(classes, given).clip(max=len(classes) - 1)
+    wrong = classes[found] != given
+    if wrong.any():
+        label = given[np.argmax(wrong)]
+        hint = nearest(str(label), map(str, classes.tolist()))
+        raise DataError(f"Label {label!r} is not among the classes of the estimator{hint or '.'}")
+    return found.astype(np.int64)

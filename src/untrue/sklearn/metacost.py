@@ -1,0 +1,148 @@
+"""`MetaCostClassifier`: relabel the training set at least expected cost, then train as ever."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from untrue.decision import decide
+from untrue.errors import ArgumentError, UntrueWarning
+from untrue.penalty.stated import penalty_over
+from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
+
+
+def _has_probs(self: MetaCostClassifier) -> bool:
+    return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
+
+
+class MetaCostClassifier(CostMetaEstimator):
+    """Trains any classifier on labels that a bagged committee finds cheapest.
+
+    A committee of `n_estimators` copies is trained on bootstrap samples; their mean probabilities
+    p (votes, where there is no `predict_proba`) give each training example the new label
+    `argmin_j sum_i p_i A[i, j]`; one last copy is trained on those labels and answers by itself.
+    (P. Domingos: MetaCost: a general method for making classifiers cost-sensitive, KDD 1999.)
+
+    estimator      a classifier; copies are fitted
+    penalty        as in `CostSensitiveClassifier`
+    n_estimators   size of the committee
+    max_samples    size of each bootstrap sample, as a share of the data
+    out_of_bag     whether only those copies speak about an example that were not trained on it.
+                   A copy that was is too sure of the label it was given.
+    random_state   an int makes it repeatable
+
+    Fitted: `estimator_`, `classes_`, `penalty_`, and `labels_`, the new label of each example. The
+    probabilities of `predict_proba` are those of the new labels.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        penalty: Any = None,
+        *,
+        n_estimators: int = 50,
+        max_samples: float = 1.0,
+        out_of_bag: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.out_of_bag = out_of_bag
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+        """Relabel and fit; every copy gets `sample_weight` and `params` too."""
+        if self.n_estimators < 1:
+            raise ArgumentError(f"`n_estimators` must be at least 1; got {self.n_estimators}.")
+        if not 0.0 < self.max_samples <= 1.0:
+            raise ArgumentError(f"`max_samples` must lie in (0, 1]; got {self.max_samples}.")
+        X, y = self._read_labels(X, y)  # noqa: N806
+        params = self._fit_parameters(X, sample_weight, params)
+        rng = check_random_state(self.random_state)
+        self.classes_ = np.unique(y)
+        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        self.labels_ = y
+        if len(self.classes_) > 1:
+            probs = self._committee(X, y, params, rng)
+            self.labels_ = self.classes_[decide(probs, self.penalty_)]
+        model = _seeded(self.estimator, rng)
+        if len(np.unique(self.labels_)) < min(2, len(self.classes_)):
+            warnings.warn(
+                f"At these costs {self.labels_[0]!r} is the cheapest answer to every training "
+                "example, so that nothing else will be said.",
+                UntrueWarning,
+                stacklevel=2,
+            )
+            model, params = DummyClassifier(strategy="most_frequent"), {}
+        self._adopt(model.fit(X, self.labels_, **params))
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(X))
+
+    @available_if(_has_probs)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """(N, k) Probabilities of the new labels; 0 for classes that none of them names."""
+        check_is_fitted(self)
+        return aligned_probs(self.estimator_, X, self.classes_)
+
+    def _committee(
+        self,
+        X: Any,  # noqa: N803
+        y: npt.NDArray[Any],
+        params: dict[str, Any],
+        rng: np.random.RandomState,
+    ) -> npt.NDArray[np.float64]:
+        """(N, k) What the committee thinks of each training example."""
+        n = len(y)
+        size = max(2, round(self.max_samples * n))
+        heard, everybody = (np.zeros((n, len(self.classes_))) for _ in range(2))
+        speakers = np.zeros(n)
+        for _ in range(self.n_estimators):
+            rows = _bootstrap(y, size, rng)
+            model = fit_part(_seeded(self.estimator, rng), X, y, params, rows)
+            opinion = self._opinion(model, X)
+            outside = np.ones(n, dtype=bool)
+            outside[rows] = False
+            heard[outside] += opinion[outside]
+            everybody += opinion
+            speakers += outside
+        everybody /= self.n_estimators
+        if not self.out_of_bag:
+            return everybody
+        # An example in every sample has nobody outside to speak: hear all.
+        alone = speakers == 0
+        return np.where(alone[:, None], everybody, heard / np.maximum(speakers, 1)[:, None])
+
+    def _opinion(self, model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        if hasattr(model, "predict_proba"):
+            return aligned_probs(model, X, self.classes_)
+        votes = positions(model.predict(X), self.classes_)
+        return np.eye(len(self.classes_))[votes]
+
+
+def _bootstrap(y: npt.NDArray[Any], size: int, rng: np.random.RandomState) -> Any:
+    """Rows drawn with replacement, drawn again while they hold one class alone."""
+    while True:
+        rows = rng.randint(len(y), size=size)
+        if (y[rows] != y[rows[0]]).any():
+            return rows
+
+
+def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:
+    model = clone(estimator)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=rng.randint(2**31 - 1))
+    return model

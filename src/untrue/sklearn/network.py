@@ -1,0 +1,301 @@
+"""`BilinearClassifier`: a small network for tables, trained by our losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from untrue.decision import decide
+from untrue.errors import ArgumentError, DataError, nearest
+from untrue.losses import BilinearLoss, LogBilinearLoss
+from untrue.penalty.stated import penalty_over
+from untrue.sklearn.training import Examples, Layers, Plan, run, start_layers, train
+
+LOSSES: dict[str, type[BilinearLoss | LogBilinearLoss]] = {
+    "bilinear": BilinearLoss,
+    "log-bilinear": LogBilinearLoss,
+}
+# Up to this many examples are one batch, where weights are exactly repetitions.
+WHOLE = 2048
+BATCH = 256
+# Steps that small data get; large data get at least this many epochs.
+STEPS = 200
+LEAST_EPOCHS = 20
+
+
+class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A multi-layer perceptron that minimises `(1 - alpha) CE + alpha (cost term)`.
+
+    penalty             what each mistake costs: a `Penalty`, a matrix in the order of `classes_`,
+                        rules by label `{(true, said): cost, "default": 1.0}`, or None: all alike
+    loss                "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
+    alpha               share of the cost term, from 0 (plain cross-entropy) to 1
+    hidden              widths of the hidden layers; () is logistic regression
+    decision            "argmax": `predict` says the likeliest class. "cost": the one of least
+                        expected cost. Costs then count in training and again in deciding; set
+                        alpha=0 to have them count in deciding alone.
+    learning_rate       of AdamW; falls to 0 along half a cosine
+    epochs              passes over the data; None: as many as make 200 steps, but at least 20
+    batch_size          None: all examples if there are at most 2,048, else 256
+    weight_decay        AdamW's; does not touch biases
+    warmup              share of the training over which alpha rises from 0, against collapse
+    early_stopping      set `validation_fraction` of the examples aside and stop when their loss
+                        has not fallen for `patience` epochs; keep the best epoch
+    standardize         shift and scale every column to mean 0 and variance 1 first (with the
+                        weights of the examples), so that raw tables work as they are
+    random_state        an int makes training repeatable
+
+    Fitted: `classes_`, `penalty_` (over them), `coefs_`, `intercepts_`, `scaler_`, `n_iter_`,
+    `loss_curve_`, and with early stopping `validation_curve_`. A fitted model predicts by NumPy.
+
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = BilinearClassifier({(2, 0): 10.0}, alpha=0.5, random_state=0).fit(X, y)
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        penalty: Any = None,
+        loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+        alpha: float = 0.5,
+        hidden: Sequence[int] = (64,),
+        *,
+        decision: Literal["argmax", "cost"] = "argmax",
+        learning_rate: float = 0.02,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        weight_decay: float = 0.1,
+        warmup: float = 0.2,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 20,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.alpha = alpha
+        self.hidden = hidden
+        self.decision = decision
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.weight_decay = weight_decay
+        self.warmup = warmup
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
+        """Train from scratch. X (N, d), y (N,), sample_weight (N,)."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
+        check_classification_targets(y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self.classes_, target = np.unique(y, return_inverse=True)
+        rng = check_random_state(self.random_state)
+        kept = weight > 0
+        self._begin(X.shape[1], rng)
+        self.scaler_ = self._new_scaler()
+        if self.scaler_ is not None:
+            self.scaler_.fit(X[kept], sample_weight=weight[kept])
+        examples = self._examples(X, target, weight)
+        validation = None
+        if self.early_stopping:
+            examples, validation = self._set_aside(examples, rng)
+        n = len(examples.target)
+        batch = self._batch(n)
+        epochs = self.epochs or min(
+            max(math.ceil(STEPS / math.ceil(n / batch)), LEAST_EPOCHS), STEPS
+        )
+        self._train(examples, validation, self._plan(epochs, batch), rng)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Go on training by one pass over these examples, at a constant learning rate.
+
+        The first call needs `classes`, all labels there will be. Columns are standardized by what
+        has been seen so far.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "coefs_")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=first)  # noqa: N806
+        check_classification_targets(y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if first:
+            if classes is None:
+                raise ArgumentError(
+                    "`classes`, all labels, must be given to the first partial_fit."
+                )
+            self.classes_ = np.unique(classes)
+            self.scaler_ = self._new_scaler()
+            self._rng = check_random_state(self.random_state)
+            self._begin(X.shape[1], self._rng)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ArgumentError(
+                f"`classes` must be those of the first call, {list(self.classes_)}; "
+                f"got {list(classes)}."
+            )
+        target = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if (self.classes_[target] != y).any():
+            label = y[np.argmax(self.classes_[target] != y)]
+            hint = nearest(str(label), map(str, self.classes_))
+            raise DataError(f"Label {label!r} is not among the classes{hint or '.'}")
+        kept = weight > 0
+        if not kept.any():
+            return self
+        if self.scaler_ is not None:
+            self.scaler_.partial_fit(X[kept], sample_weight=weight[kept])
+        examples = self._examples(X, target, weight)
+        plan = self._plan(1, self._batch(len(examples.target)), steady=True)
+        if not hasattr(self, "_rng"):
+            self._rng = check_random_state(self.random_state)
+        self._train(examples, None, plan, self._rng, go_on=True)
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """(N, k) Probabilities, in the order of `classes_`."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
+        inputs = X if self.scaler_ is None else self.scaler_.transform(X)
+        logits = run(Layers(tuple(self.coefs_), tuple(self.intercepts_)), inputs)
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels, by `decision`."""
+        probs = self.predict_proba(X)
+        said = decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
+        return np.asarray(self.classes_[said])
+
+    def _begin(self, n_features: int, rng: np.random.RandomState) -> None:
+        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        layers = start_layers([n_features, *self.hidden, len(self.classes_)], rng)
+        self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
+        self.n_iter_ = 0
+        self.loss_curve_: list[float] = []
+        self._optimizer_state: dict[str, Any] | None = None
+
+    def _new_scaler(self) -> Any:
+        return StandardScaler() if self.standardize else None
+
+    def _batch(self, n: int) -> int:
+        return min(self.batch_size or (n if n <= WHOLE else BATCH), n)
+
+    def _examples(self, X: Any, target: Any, weight: Any) -> Examples:  # noqa: N803
+        kept = weight > 0
+        inputs = X[kept] if self.scaler_ is None else self.scaler_.transform(X[kept])
+        return Examples(inputs, target[kept].astype(np.int64), weight[kept] / weight[kept].mean())
+
+    def _set_aside(
+        self, examples: Examples, rng: np.random.RandomState
+    ) -> tuple[Examples, Examples]:
+        rare = np.bincount(examples.target)
+        stratify = examples.target if rare[rare > 0].min() > 1 else None
+        parts = train_test_split(
+            examples.inputs,
+            examples.target,
+            examples.weight,
+            test_size=self.validation_fraction,
+            stratify=stratify,
+            random_state=rng,
+        )
+        return Examples(*parts[::2]), Examples(*parts[1::2])
+
+    def _plan(self, epochs: int, batch_size: int, *, steady: bool = False) -> Plan:
+        return Plan(
+            alpha=self.alpha,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            epochs=epochs,
+            batch_size=batch_size,
+            warmup=0.0 if steady else self.warmup,
+            patience=self.patience,
+            decay=not steady,
+        )
+
+    def _train(
+        self,
+        examples: Examples,
+        validation: Examples | None,
+        plan: Plan,
+        rng: np.random.RandomState,
+        *,
+        go_on: bool = False,
+    ) -> None:
+        loss = LOSSES[self.loss](self.penalty_, alpha=0.0, reduction="none")
+        layers = Layers(tuple(self.coefs_), tuple(self.intercepts_))
+        state = self._optimizer_state if go_on else None
+        outcome = train(layers, loss, examples, validation, plan, rng, state)
+        if not all(np.isfinite(outcome.losses)):
+            raise DataError(
+                "The loss became infinite or NaN in training. Use a smaller `learning_rate`, and "
+                "standardize=True if the columns of `X` are large."
+            )
+        self.coefs_, self.intercepts_ = list(outcome.layers.weights), list(outcome.layers.biases)
+        self.n_iter_ += len(outcome.losses)
+        self.loss_curve_ = self.loss_curve_ + outcome.losses
+        if validation is not None:
+            self.validation_curve_ = outcome.validation_losses
+        self._optimizer_state = outcome.optimizer_state
+
+    def _check_parameters(self) -> None:
+        _check_choice("loss", self.loss, tuple(LOSSES))
+        _check_choice("decision", self.decision, ("argmax", "cost"))
+        _check_number("alpha", self.alpha, 0.0, 1.0)
+        _check_number("learning_rate", self.learning_rate, 0.0, math.inf, open_low=True)
+        _check_number("weight_decay", self.weight_decay, 0.0, math.inf)
+        _check_number("warmup", self.warmup, 0.0, 1.0)
+        _check_number("validation_fraction", self.validation_fraction, 0.0, 1.0, open_low=True)
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name))
+        _check_count("patience", self.patience)
+        if isinstance(self.hidden, str) or not isinstance(self.hidden, Sequence | np.ndarray):
+            raise ArgumentError(f"`hidden` must list the widths of layers; got {self.hidden!r}.")
+        for width in self.hidden:
+            _check_count("hidden", width)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ArgumentError(f"`{name}` must be {' or '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _check_number(
+    name: str, value: Any, low: float, high: float, *, open_low: bool = False
+) -> None:
+    number = float(value) if isinstance(value, Real) else math.nan
+    inside = low < number if open_low else low <= number
+    if not (inside and number <= high and math.isfinite(number)):
+        bounds = f"lie in {'(' if open_low else '['}{low:g}, {high:g}]"
+        rule = (
+            bounds if math.isfinite(high) else f"be {'above' if open_low else 'at least'} {low:g}"
+        )
+        raise ArgumentError(f"`{name}` must {rule}; got {value!r}.")
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ArgumentError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
