@@ -37,4 +37,4 @@ def difference(after: Mapping[int, float], before: Mapping[int, float]) -> Inter
 @cache
 def quantile(freedom: int) -> float:
     """The Student-t quantile that leaves 2.5 % above it."""
-    return float(need("scipy.special", "Intervals").stdtrit(freedom, 0.5 + LEVEL / 2))
+    return float(need("scipy.special", "The interval of a mean").stdtrit(freedom, 0.5 + LEVEL / 2))
