@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from untrue.errors import ArgumentError
-from untrue.lab.models import INPUTS, NAMES, build, parameter_count
+from untrue.lab.models import build, parameter_count
+from untrue.lab.networks import NETWORKS
 
 PAPER = {
     "mnist": [520, 25_050, 1_225_500, 5_010],
@@ -44,11 +45,14 @@ def test_dropout_is_where_the_paper_has_it(name: str, shares: list[float]) -> No
     assert [m.p for m in build(name) if isinstance(m, nn.Dropout)] == shares
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("width", [0.1, 1.0])
 def test_images_go_in_and_logits_come_out(name: str, width: float) -> None:
     network = build(name, width=width)
-    assert network(torch.rand(2, *INPUTS[name])).shape == (2, 100 if name == "cifar100" else 10)
+    assert network(torch.rand(2, *NETWORKS[name].image_shape)).shape == (
+        2,
+        100 if name == "cifar100" else 10,
+    )
 
 
 def test_pooling_before_relu_gives_the_values_of_relu_before_pooling() -> None:
@@ -65,6 +69,17 @@ def test_width_scales_the_channels() -> None:
     network = build("cifar100", width=0.25)
     assert [m.out_channels for m in network if isinstance(m, nn.Conv2d)] == [16, 16, 32, 32, 64, 64]
     assert next(m for m in network if isinstance(m, nn.Linear)).in_features == 64
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_work_per_image_is_what_the_layers_do(name: str) -> None:
+    work = 0
+    x = torch.rand(1, *NETWORKS[name].image_shape)
+    for layer in build(name).eval():
+        x = layer(x)
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            work += layer.weight.numel() * (x.shape[2] * x.shape[3] if x.ndim == 4 else 1)
+    assert NETWORKS[name].macs == pytest.approx(work, rel=0.05)
 
 
 def test_other_numbers_of_classes() -> None:

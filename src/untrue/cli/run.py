@@ -75,6 +75,7 @@ def run(
         Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
     ] = None,
     jobs: Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")] = None,
+    threads: Annotated[int | None, machine("Threads of each; else the cores shared out.")] = None,
     device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None,
     retry_failed: Annotated[bool, machine("Make failed runs again.")] = False,
     dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False,
@@ -113,7 +114,7 @@ def run(
     overrides |= {n: experiments.parse(n, value) for n, value in given.items() if value is not None}
     design = experiments.find(experiment)
     axes = experiments.axes(design, scale=scale or "desk", overrides=overrides)
-    jobs, threads = share_cores(jobs, device)
+    jobs, threads = share_cores(jobs, threads, device)
     loaded = data_sets.load(axes.data, data_dir)
     sweep.check(design, axes, loaded)
     place = out or Path("runs") / design.name
@@ -132,7 +133,7 @@ def run(
             store, design, axes, loaded, scale=scale or "desk", command=shown_command()
         )
         ahead = sweep.outlook(store, planned, retry_failed=retry_failed)
-        seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads, device=device)
+        seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads)
         console.print(greeting(planned, ahead, seconds, jobs=jobs), markup=False)
         if ahead.todo and not dry_run:
             executor = LocalProcesses(jobs, threads, device, data_dir)
@@ -154,22 +155,28 @@ def run(
         raise typer.Exit(1)
 
 
-def share_cores(jobs: int | None, device: str | None) -> tuple[int, int]:
+def share_cores(jobs: int | None, threads: int | None, device: str | None) -> tuple[int, int]:
     """Runs at a time, and threads for each. Small networks use single cores best."""
     from untrue.lab.machine import cores
+
+    for name, value in (("jobs", jobs), ("threads", threads)):
+        if value is not None and value < 1:
+            raise ArgumentError(f"`{name}` must be at least 1; got {value}.")
+    if jobs is None:
+        jobs = 1 if kind_of_device(device) == "cuda" else cores()
+    return jobs, threads or max(1, cores() // jobs)
+
+
+def kind_of_device(device: str | None) -> str:
+    """cpu, cuda, ...: checked, and picked when not given."""
+    if device == "cpu":
+        return device  # no need to import torch, which takes a while
     from untrue.lab.training import pick_device
 
-    place = pick_device(device)
-    if jobs is None:
-        jobs = 1 if place.type == "cuda" else cores()
-    if jobs < 1:
-        raise ArgumentError(f"`jobs` must be at least 1; got {jobs}.")
-    return jobs, max(1, cores() // jobs)
+    return pick_device(device).type
 
 
-def estimate(
-    store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int, device: str | None
-) -> float:
+def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) -> float:
     """Seconds the runs still to make will take, at most."""
     from untrue.lab import pace
 
@@ -177,7 +184,8 @@ def estimate(
         return 0.0
     like: RunConfig = sweep.configs[0]
     rate = pace.measured(store.results(sweep), like)
-    rate = rate or pace.timed(like, device=device, threads=threads)
+    if rate is None:
+        rate = pace.guessed(like, threads=threads)
     images = store.datasets()[like.data].train_images
     return rate * pace.cost(like, images) * todo / min(jobs, todo)
 

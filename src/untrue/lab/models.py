@@ -13,18 +13,9 @@ from typing import Literal
 import torch
 from torch import nn
 
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError
+from untrue.lab import networks
 from untrue.lab.layers import Dropout, FirstConv2d
-
-NAMES = ("mnist", "cifar10", "cifar100", "cifar10-released", "digits")
-INPUTS: dict[str, tuple[int, int, int]] = {
-    "mnist": (1, 28, 28),
-    "cifar10": (3, 32, 32),
-    "cifar100": (3, 32, 32),
-    "cifar10-released": (3, 32, 32),
-    "digits": (1, 8, 8),
-}
-"""The image size (channels, height, width) each network takes."""
 
 
 def build(
@@ -44,7 +35,7 @@ def build(
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080
     """
-    check(name)
+    networks.check(name)
     if not 0.0 < width < float("inf"):
         raise ArgumentError(f"`width` must be positive; got {width}.")
     k = n_classes or (100 if name == "cifar100" else 10)
@@ -72,19 +63,6 @@ def build(
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     return network
-
-
-def check(name: str, image_shape: tuple[int, int, int] | None = None) -> None:
-    """Refuse a network that does not exist, or that takes images of another shape."""
-    if name not in NAMES:
-        raise ArgumentError(
-            f"Unknown network {name!r}{nearest(name, NAMES) or '.'} Known: {', '.join(NAMES)}."
-        )
-    if image_shape is not None and image_shape != INPUTS[name]:
-        raise ArgumentError(
-            f"Network {name!r} takes images of {INPUTS[name]} (channels, height, width); "
-            f"these are {image_shape}."
-        )
 
 
 def place(network: nn.Sequential, device: torch.device) -> nn.Sequential:

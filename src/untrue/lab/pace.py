@@ -1,10 +1,13 @@
-"""How long a sweep will take: from the runs in the store, or from a few timed steps."""
+"""How long a sweep will take: from the runs in the store, or from the network's size. No torch."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+import numpy as np
+
+from untrue.lab.networks import NETWORKS
 from untrue.lab.records import RunConfig, RunResult
 
 
@@ -24,40 +27,23 @@ def measured(results: Iterable[RunResult], like: RunConfig) -> float | None:
     return sum(rates) / len(rates) if rates else None
 
 
-def timed(config: RunConfig, *, device: str | None, threads: int, steps: int = 4) -> float:
-    """Seconds per training image of a few steps on random images, on this machine, now."""
-    import torch
+def guessed(config: RunConfig, *, threads: int) -> float:
+    """Seconds per training image on a CPU, from the network's size and this machine's speed.
 
-    from untrue.lab import models
-    from untrue.lab.training import pick_device
-
-    chosen = pick_device(device)
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        network = models.place(models.build(config.network, width=config.width), chosen)
-        optimizer = torch.optim.Adam(network.parameters(), fused=True)
-        images = torch.rand(config.batch_size, *models.INPUTS[config.network], device=chosen)
-        images = images.to(memory_format=torch.channels_last)
-        started = 0.0
-        for step in range(steps + 1):
-            if step == 1:
-                started = time.perf_counter()
-            optimizer.zero_grad()
-            network(images).square().mean().backward()
-            optimizer.step()
-        if chosen.type == "cuda":
-            torch.cuda.synchronize()
-        return (time.perf_counter() - started) / (steps * config.batch_size)
-    finally:
-        torch.set_num_threads(before)
+    Training takes three times the work of an answer, at about the speed of matrix products that
+    are too small for more than one core, and a few milliseconds of overhead per step.
+    """
+    work = 3 * NETWORKS[config.network].macs * config.width**2
+    a = np.ones((48, 48), dtype=np.float32)
+    speed = 48**3 / min(_seconds_of(lambda: a @ a) for _ in range(500))
+    return work / (speed * threads) + 0.003 / config.batch_size
 
 
 def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> duration(42), duration(150), duration(4500), duration(200_000)
-    ('42 s', '3 min', '1 h 15 min', '2 days 8 h')
+    >>> duration(42), duration(170), duration(4500), duration(200_000)
+    ('42 s', '3 min', '1 h 15 min', '2 days 7 h')
     """
     if seconds < 100:
         return f"{seconds:.0f} s"
@@ -69,6 +55,12 @@ def duration(seconds: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(hours, 24)
     return f"{days} day{'s' if days > 1 else ''} {hours} h"
+
+
+def _seconds_of(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
 
 
 def _kind(config: RunConfig) -> tuple[str, float]:

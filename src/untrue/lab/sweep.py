@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from untrue.errors import UntrueError
-from untrue.lab import plans, scoring
+from untrue.lab import networks, plans, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.executor import Event, Executor, Finished
 from untrue.lab.experiments import Axes, Experiment
@@ -27,9 +27,7 @@ class Outlook:
 
 def check(experiment: Experiment, axes: Axes, data: Dataset) -> None:
     """Refuse what cannot be trained before anything is written."""
-    from untrue.lab import models
-
-    models.check(axes.network, data.image_shape)
+    networks.check(axes.network, data.image_shape)
     first, *_ = plans.plan(experiment, axes, describe(data))
     split(first, data)
 

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError, UntrueError, UntrueWarning
-from untrue.lab import models, scoring
+from untrue.lab import models, networks, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.machine import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
@@ -107,7 +107,7 @@ def train(
     started = time.perf_counter()
     place = pick_device(device)
     info = info or describe(data)
-    models.check(config.network, data.image_shape)
+    networks.check(config.network, data.image_shape)
     with _reproducible(config.seed, place):
         parts = split(config, data)
         train_images = Images.place(data.train_images, data.train_labels, parts.train, place)
