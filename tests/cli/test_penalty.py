@@ -41,12 +41,17 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
+def cells(shown: str) -> list[list[str]]:
+    """The words of each line, whatever lines are drawn between them."""
+    return [
+        line.translate(dict.fromkeys(map(ord, "│┃|"), " ")).split() for line in shown.splitlines()
+    ]
+
+
 def test_show_prints_the_matrix_and_writes_the_page(costs: Path, tmp_path: Path) -> None:
     done = run("show", costs, "--html", tmp_path / "costs.html")
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [line.split("│") for line in done.stdout.splitlines() if line.startswith("│")]
-    shown = {row[1].strip(): [cell.strip() for cell in row[2:5]] for row in rows}
-    assert shown["tumour"][:2] == ["1", "20"]
+    assert ["tumour", "1", "20"] in [words[:3] for words in cells(done.stdout)]
     assert done.stdout.splitlines()[-1] == str(tmp_path / "costs.html")
     page = (tmp_path / "costs.html").read_text()
     assert "Costs in costs.toml" in page
@@ -66,11 +71,11 @@ def test_many_classes_are_shown_by_their_dearest_mistakes(
 
 def test_check_names_what_may_disappoint(costs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["penalty", "check", str(costs)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "pairs that cost differently each way │ 1" in shown
-    assert "│ tumour │ benign │ 20 │ 1" in shown
-    assert "│ healthy │ 0.667 │" in shown
-    assert "Nothing to worry about." in shown
+    rows = cells(capsys.readouterr().out)
+    assert ["pairs", "that", "cost", "differently", "each", "way", "1"] in rows
+    assert ["tumour", "benign", "20", "1"] in rows
+    assert ["healthy", "0.667"] in rows
+    assert ["Nothing", "to", "worry", "about."] in rows
 
 
 def test_check_warns_of_free_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,6 +100,8 @@ def load_model(folder: Path) -> Model:
                 f"{file} is not what was written with the model: it was changed or cut short. "
                 "Fit the model again, or copy the whole folder again."
             )
+    safetensors = need("safetensors", PURPOSE)
+    need("safetensors.torch", PURPOSE)
     try:
         shape = content["network"]
         spec = NetworkSpec(
@@ -113,9 +115,16 @@ def load_model(folder: Path) -> Model:
         if not 0 < temperature < math.inf:
             raise ValueError(f"temperature {temperature}")
         network = build(spec)
-        weights = need("safetensors.torch", PURPOSE).load_file(folder / "weights.safetensors")
+        weights = safetensors.torch.load_file(folder / "weights.safetensors")
         network.load_state_dict(weights)
-    except (KeyError, TypeError, ValueError, RuntimeError, PenaltyError) as error:
+    except (
+        safetensors.SafetensorError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        PenaltyError,
+    ) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{folder} is not readable as a model ({reason}).") from None
     network.eval()

@@ -108,7 +108,8 @@ class TableRules:
             raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
         m = len(numbers.names)
         fits = len(numbers.median) == m and all(0 <= gap < m for gap in numbers.gaps)
-        if not fits or len(numbers.mean) != m + len(numbers.gaps) != len(numbers.scale):
+        lengths = {m + len(numbers.gaps), len(numbers.mean), len(numbers.scale)}
+        if not fits or len(lengths) > 1:
             raise DataError("The preprocessing of the model is not readable: its lengths differ.")
         return cls(numbers, categories)
 

@@ -81,6 +81,12 @@ class TableSource:
 
     def inputs(self, rules: Rules) -> npt.NDArray[Any]:
         assert isinstance(rules, TableRules)
+        # A file was read by the names of the rules; an array has numbered columns only.
+        given, wanted = len(self.features.schema.names), len(rules.schema.names)
+        if given != wanted:
+            raise DataError(
+                f"{self.path}: the model learned from {wanted} columns; 'X' has {given}."
+            )
         return rules.apply(self.features)
 
     def ids(self) -> None:
