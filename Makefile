@@ -1,7 +1,6 @@
 # The front door. Needs python3 (3.11 or newer), make and a package index; everything else goes into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint check format bench clean
