@@ -61,7 +61,7 @@ def made_up(config: RunConfig, info: DatasetInfo) -> RunResult:
     )
 
 
-def fill(
+def fill_store(
     folder: Path,
     experiment: str,
     info: DatasetInfo,
@@ -93,8 +93,25 @@ def fill(
 
 
 @pytest.fixture
-def zone_store(tmp_path: Path) -> Path:
-    """A finished masked-zone sweep: 2 sizes, 2 alphas, 2 losses, 3 repetitions."""
-    folder = tmp_path / "runs"
-    fill(folder, "demo", DIGITS, zone_size=(3, 6), alpha=(0.0, 0.5, 0.9), repetitions=3)
+def fill() -> Fill:
+    return fill_store
+
+
+@pytest.fixture
+def digits() -> DatasetInfo:
+    """Four classes; two with names that are no good manners."""
+    return DIGITS
+
+
+@pytest.fixture
+def things() -> DatasetInfo:
+    """Six classes in three super-classes, under the name of the paper's data set."""
+    return THINGS
+
+
+@pytest.fixture(scope="session")
+def zone_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished masked-zone sweep: 2 sizes, 2 alphas, 2 losses, 3 repetitions. To be read only."""
+    folder = tmp_path_factory.mktemp("zone") / "runs"
+    fill_store(folder, "demo", DIGITS, zone_size=(3, 6), alpha=(0.0, 0.5, 0.9), repetitions=3)
     return folder
