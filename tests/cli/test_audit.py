@@ -63,7 +63,7 @@ def test_it_prints_the_measures_and_writes_the_page(folder: Path) -> None:
     )
     cm = metrics.confusion_matrix(true, said, 3)
     assert f"{100 * (1 - metrics.total_error(cm)):.2f} [" in done.stdout
-    assert f"{metrics.expected_cost(cm, penalty):.4g} [" in done.stdout
+    assert f"{metrics.expected_cost(cm, penalty):.3g} [" in done.stdout
     assert "errors in the zone" in done.stdout
     assert "calibration error (%)" in done.stdout
     assert "What the least-expected-cost decision would change" in done.stdout

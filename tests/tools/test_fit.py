@@ -30,9 +30,9 @@ def fitted(patients_csv: Path, patient_costs: Penalty) -> FitResult:
 def test_every_way_is_measured_on_the_same_unseen_examples(fitted: FitResult) -> None:
     assert [way.name for way in fitted.ways] == [
         "cross-entropy",
-        "cross-entropy + least expected cost",
+        "cross-entropy + least cost",
         "bilinear, alpha 0.5",
-        "bilinear, alpha 0.5 + least expected cost",
+        "bilinear, alpha 0.5 + least cost",
     ]
     assert fitted.chosen == 2
     assert {way.summary.n for way in fitted.ways} == {fitted.sizes[2]} == {60}
@@ -84,10 +84,18 @@ def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -
     found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
     assert [way.name for way in found.ways] == [
         "cross-entropy",
-        "cross-entropy + least expected cost",
+        "cross-entropy + least cost",
     ]
     assert found.model.classes == ("benign", "healthy", "tumour")
     assert found.zone_above is None
+
+
+def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    np.savez(tmp_path / "noise.npz", X=rng.normal(size=(80, 3)), y=rng.integers(4, size=80))
+    source = open_source(tmp_path / "noise.npz")
+    with pytest.warns(UntrueWarning, match="tells no more than chance on the validation part"):
+        fit(source, None, loss="cross-entropy", settings=Settings(epochs=1), network="linear")
 
 
 def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> None:

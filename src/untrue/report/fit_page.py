@@ -41,13 +41,13 @@ def ways_table(found: FitResult) -> Table:
         if compared:
             change = way.change
             cells += [
-                None if change is None else signed(change.accuracy, 100.0),
-                None if change is None else signed(change.expected_cost),
+                None if change is None else signed(change.accuracy, 100.0, "+.1f"),
+                None if change is None else signed(change.expected_cost, digits="+.2g"),
             ]
         rows.append(tuple(cells))
     columns = [Column("model and decision"), *(Column(m.name) for m in measures)]
     if compared:
-        columns += [Column("change in accuracy (points)"), Column("change in cost")]
+        columns += [Column("accuracy change (points)"), Column("cost change")]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
         "In brackets: 95 % bootstrap intervals; changes are paired, beside the first row. "
@@ -97,7 +97,7 @@ def fit_page(found: FitResult) -> Page:
     first: list[Part] = [ways_table(found)]
     compared = kept is not plain and kept.change is not None
     if compared:
-        first.append(_change_figure(plain, kept))
+        first.append(_change_figure(found, plain, kept))
     shown_ways = [plain, kept] if compared else [kept]
     where: list[Part] = [_confusion(found, shown_ways), costliest(kept.summary)]
     return Page(
@@ -153,13 +153,23 @@ def _way_numbers(way: Way) -> dict[str, Any]:
     return numbers
 
 
-def _change_figure(plain: Way, kept: Way) -> Change:
+def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
     """The dearest kinds of error of the plain model, and how often each way makes them."""
-    names = [(row.true, row.said, row.count) for row in (plain.summary.costliest or ())]
-    after = {(row.true, row.said): row.count for row in _every(kept)}
+    names = found.model.classes
+    cells = kept.confusion
+    after = {
+        (names[true], names[said]): count
+        for true, said, count in zip(
+            cells.true.tolist(), cells.said.tolist(), cells.count.tolist(), strict=True
+        )
+    }
     rows = tuple(
-        ChangeRow(f"{true} taken for {said}", float(count), float(after.get((true, said), 0)))
-        for true, said, count in names
+        ChangeRow(
+            f"{row.true} taken for {row.said}",
+            float(row.count),
+            float(after.get((row.true, row.said), 0)),
+        )
+        for row in plain.summary.costliest or ()
     )
     return Change(
         "The plain model's costliest errors, and what became of them",
@@ -169,10 +179,6 @@ def _change_figure(plain: Way, kept: Way) -> Change:
         before=plain.name,
         after=kept.name,
     )
-
-
-def _every(way: Way) -> tuple[Any, ...]:
-    return way.summary.costliest or ()
 
 
 def _confusion(found: FitResult, ways: list[Way]) -> Confusion:

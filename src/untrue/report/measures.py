@@ -20,7 +20,7 @@ class Measure:
 
 MEASURES = (
     Measure("accuracy", "accuracy (%)", 100.0),
-    Measure("expected_cost", "cost of an answer", digits=".4g"),
+    Measure("expected_cost", "cost of an answer", digits=".3g"),
     Measure("adjusted_expected_cost", "cost, of the best constant answer's (%)", 100.0, ".1f"),
     Measure("zone_errors", "errors in the zone", digits=",.0f"),
     Measure("zone_share", "of all errors, in the zone (%)", 100.0, ".1f"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from untrue.decision import calibrate, decide
-from untrue.errors import ArgumentError, DataError, nearest
+from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
 from untrue.losses import BilinearLoss, LogBilinearLoss
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
@@ -44,7 +45,7 @@ PLAIN = "cross-entropy"
 class Way:
     """One way to answer, measured on the test part.
 
-    name     "bilinear, alpha 0.5", or the same "+ least expected cost"
+    name     "bilinear, alpha 0.5", or "+ least cost" when it decides by least expected cost
     change   paired, against the plain way; None for the plain way itself, or without a baseline
     """
 
@@ -206,10 +207,24 @@ def _train_one(
             None if on_epoch is None else lambda progress: on_epoch(name, progress),
         )
     held_back = logits_of(network, inputs[parts.validation])
-    temperature = calibrate(held_back, labels[parts.validation]).temperature
+    temperature = _temperature(name, held_back, labels[parts.validation])
     probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
-    answers = {name: argmax(probs), f"{name} + least expected cost": decide(probs, penalty)}
+    answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
     return (network, history, temperature), answers
+
+
+def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UntrueWarning)
+        found = calibrate(logits, labels).temperature
+    if caught:
+        warnings.warn(
+            f"the model by {name} tells no more than chance on the validation part; train longer, "
+            "or ask whether the columns can tell the classes apart",
+            UntrueWarning,
+            stacklevel=4,
+        )
+    return found
 
 
 def _measured(

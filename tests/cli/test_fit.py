@@ -1,0 +1,140 @@
+"""`untrue fit` as a real process: model folder, page, before and after; and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits, load_wine
+
+from untrue import Penalty
+from untrue.cli import exit_code
+from untrue.tools.model_folder import load_model
+
+WINES = ["barolo", "grignolino", "barbera"]
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "untrue", *words]
+    # One thread: the tests share their machine.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with `wine.csv` and `costs.toml`."""
+    monkeypatch.chdir(tmp_path)
+    data = load_wine(as_frame=True)
+    frame = data.frame.rename(columns=str.strip)
+    frame["wine"] = np.array(WINES)[frame.pop("target")]
+    frame["colour"] = np.where(frame["hue"] > 1, "deep", "light")
+    frame.loc[::17, "colour"] = None
+    frame.loc[::11, "ash"] = np.nan
+    frame.to_csv("wine.csv", index=False)
+    Penalty.from_rules(WINES, {("barolo", "barbera"): 10.0}).save("costs.toml")
+    return tmp_path
+
+
+def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
+    done = run(
+        "fit", "wine.csv", "--target", "wine", "--penalty", "costs.toml", "--out", "model",
+        "--alpha", ".7", "--epochs", "20", "--learning-rate", ".005",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "wine.csv: 178 examples (table)"
+    assert lines[1].startswith("cross-entropy: ")
+    assert lines[2].startswith("bilinear, alpha 0.7: ")
+    for name in ("cross-entropy + least cost", "bilinear, alpha 0.7 + least cost"):
+        assert name in done.stdout
+    assert lines[-2:] == ["model/page.html", "model"]
+    assert sorted(path.name for path in (folder / "model").iterdir()) == [
+        "metrics.json",
+        "model.json",
+        "page.html",
+        "penalty.json",
+        "preprocessing.json",
+        "weights.safetensors",
+    ]
+    model = load_model(folder / "model")
+    assert model.classes == tuple(WINES)
+    assert model.training["alpha"] == 0.7
+    ways = json.loads((folder / "model/metrics.json").read_text())["ways"]
+    assert ways[0]["summary"]["total_error"] < 0.2
+    assert "change" not in ways[0]
+    page = (folder / "model/page.html").read_text()
+    for part in ("Before and after", "The loss as it fell", "barolo"):
+        assert part in page
+
+
+def test_images_in_folders_by_the_plain_loss_alone(folder: Path) -> None:
+    digits = load_digits()
+    for i in np.flatnonzero(digits.target < 2)[:80].tolist():
+        path = folder / "images" / f"digit {digits.target[i]}" / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray((digits.images[i] * 15).astype(np.uint8)).save(path)
+    done = run(
+        "fit", "images", "--loss", "cross-entropy", "--out", "deep/model", "--epochs", "4",
+        "--image-size", "10",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "80 examples (images)" in done.stdout
+    assert load_model(folder / "deep/model").spec.inputs == (1, 10, 10)
+
+
+def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--target", "wine", "--penalty", "costs.toml", "--out", "m", "--epochs", "6"]
+    assert exit_code(["fit", "wine.csv", *words, "--no-baseline", "--learning-rate", ".005"]) == 0
+    shown = capsys.readouterr().out
+    assert "cross-entropy" not in shown
+    assert "bilinear, alpha 0.5" in shown
+    assert exit_code(["fit", "wine.csv", *words]) == 2
+    assert "m holds a model already; add --overwrite." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["wine.csv", "--penalty", "costs.toml"], "Name the column to learn with --target."),
+        (["wine.csv", "--target", "vine"], "wine.csv has no column 'vine'; did you mean 'wine'?"),
+        (["wine.csv", "--target", "wine"], "needs to know what mistakes cost: --penalty"),
+        (
+            ["wine.csv", "--target", "colour", "--penalty", "costs.toml"],
+            "wine.csv: data row 1, column 'colour', is empty; a label is wanted.",
+        ),
+        (["wine.csv", "--target", "wine", "--alpha", "2"], "`alpha` must lie in [0, 1]; got 2.0"),
+        (["wine.csv", "--target", "wine", "--epochs", "0"], "`epochs` must be at least 1; got 0"),
+        (["wine.csv", "--learning-rate", "0"], "`learning_rate` must be positive; got 0.0"),
+        (["wine.csv", "--loss", "hinge", "--target", "wine"], "Unknown loss 'hinge'"),
+        (["wine.csv", "--target", "wine", "--ignore", "x"], "wine.csv has no column 'x'"),
+        (["nothing.csv"], "There is no file or folder nothing.csv."),
+        (["costs.toml"], "costs.toml is neither a table"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_nothing_is_written(
+    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["fit", *words, "--out", "model"]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["costs.toml", "wine.csv"]
+
+
+def test_a_file_that_is_no_image_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("cat", "dog"):
+        (folder / "images" / name).mkdir(parents=True)
+        for i in range(10):
+            Image.new("L", (16, 16), i).save(folder / "images" / name / f"{i}.png")
+    (folder / "images/dog/7.png").write_text("no image")
+    words = ["fit", "images", "--loss", "cross-entropy", "--out", "model"]
+    assert exit_code(words) == 2
+    assert "images/dog/7.png is not an image; remove it from the folder." in capsys.readouterr().err
+    assert not (folder / "model").exists()
