@@ -68,6 +68,23 @@ def test_both_files_are_there_and_names_are_drawn_as_they_are(name: str, tmp_pat
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["v1.2.png", "v1.2.svg"]
 
 
+@pytest.mark.parametrize("k", [3, 12, 60])
+def test_nothing_is_cut_at_the_edges(k: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = tuple(f"a long name of a class {i}"[-(i + 5) :] for i in range(k))
+    panels = tuple(Panel(name, rng.poisson(3, (k, k)).astype(float)) for name in ("one", "two"))
+    figure = Confusion("Title", "see", names, panels, rng.random((k, k)) < 0.2)
+    points = (Point(1.0, 2.0, 1.0, 3.0), Point(2.0, 3.0))
+    many = tuple(Series(f"{name} and more, published", points, i) for i, name in enumerate(names))
+    curves = Curves("Title", "see", Axis("n"), Axis("errors"), many[:7])
+    for drawn in (figure, curves):
+        _, png = files.save(drawn, tmp_path / "figure")
+        with Image.open(png) as image:
+            pixels = np.asarray(image.convert("RGB"))
+        edges = (pixels[:3], pixels[-3:], pixels[:, :3], pixels[:, -3:])
+        assert all((edge == 255).all() for edge in edges), type(drawn).__name__
+
+
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
     one = [path.read_bytes() for path in files.save(FIGURES["curves"], tmp_path / "one")]
     two = [path.read_bytes() for path in files.save(FIGURES["curves"], tmp_path / "two")]

@@ -43,6 +43,8 @@ MARKERS = (
 # Beyond this many classes the cells are too small to print their counts in.
 NUMBERS_UP_TO = 16
 NAMES_UP_TO = 40
+# Signs of a name in a legend; hovering shows it whole.
+LEGEND_UP_TO = 40
 
 
 @dataclass(frozen=True, slots=True)

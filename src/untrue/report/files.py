@@ -15,6 +15,7 @@ import numpy as np
 
 from untrue.report.figures import (
     INK,
+    LEGEND_UP_TO,
     NAMES_UP_TO,
     ZONE_COLOUR,
     Axis,
@@ -64,6 +65,9 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         sheet = _sheet(figure, dpi)
         # Placing everything takes most of the time, and is the same for both files.
         sheet.draw_without_rendering()
+        if isinstance(figure, Confusion) and not figure.shows_numbers:
+            # The first placing does not know yet how much the colour bar takes.
+            sheet.draw_without_rendering()
         sheet.set_layout_engine("none")
         # `savefig` would draw everything twice more.
         picture, drawing = io.BytesIO(), io.BytesIO()
@@ -122,8 +126,14 @@ def _curves(sheet: Sheet, figure: Curves) -> None:
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, figure.series, "x"))
     _axis(plot.yaxis, plot, figure.y, ends(figure.y, figure.series, "y"))
     if len(figure.series) > 1 or rings:
-        # Below, where it has the whole width and no title to run into.
-        sheet.legend(loc="outside lower center", ncols=4 if len(figure.series) > 3 else 3)
+        _legend(sheet, [series.name for series in figure.series])
+
+
+def _legend(sheet: Sheet, names: list[str]) -> None:
+    """Below the plot, where it has the whole width and no title to run into."""
+    # A sheet 8 inches wide holds about 95 signs; the key before a name takes about eight.
+    longest = max(len(shortened(name, LEGEND_UP_TO)) for name in names) + 8
+    sheet.legend(loc="outside lower center", ncols=max(1, min(4, 95 // longest)))
 
 
 def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float = 6) -> None:
@@ -144,7 +154,7 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
         ys,
         xerr=reach([p.x for p in points], [span(p.x_low, p.x_high) for p in points]),
         yerr=reach(ys, [span(p.y_low, p.y_high) for p in points]),
-        label=series.name,
+        label=shortened(series.name, LEGEND_UP_TO),
         color=series.colour,
         marker=series.marker[1],
         markersize=size,
@@ -180,7 +190,7 @@ def _change(sheet: Sheet, figure: Change) -> None:
     plot.set_yticks(range(len(names)), labels=names)
     plot.set_ylim(len(names) - 0.5, -0.5)
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, (before, after), "x"))
-    sheet.legend(loc="outside lower center", ncols=2)
+    _legend(sheet, [before.name, after.name])
 
 
 def _confusion(sheet: Sheet, figure: Confusion) -> None:

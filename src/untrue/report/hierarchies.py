@@ -122,7 +122,7 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             see=f"{see} Alpha 0 is the baseline; dashed are the paper's numbers, where it has any, "
             f"and what the least-cost decision makes of the baseline without training. "
             f"{repetitions(arms, counted)}",
-            x=Axis("alpha (weight of the penalty in the loss)", ticks=tuple(alphas)),
+            x=Axis("alpha (weight of the penalty)", ticks=tuple(alphas)),
             y=Axis(f"{called} (%)", positive=True),
             series=plain(series),
             dodge=True,

@@ -99,8 +99,8 @@ def _figure(collected: Collected, arms: Arms, measure: str, called: str, see: st
     return Curves(
         title=f"{called[0].upper()}{called[1:]}, {collected.sweep.data}",
         see=f"Higher is better: {see}. Dashed are the paper's numbers. {repetitions(arms, shown)}",
-        x=Axis("training images left of each small class", ticks=tuple(map(float, counts))),
-        y=Axis(f"{called} (%)", from_zero=True),
+        x=Axis("training images per small class", ticks=tuple(map(float, counts))),
+        y=Axis("share of the test images (%)", from_zero=True),
         series=plain(series),
         dodge=True,
     )

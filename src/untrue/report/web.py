@@ -13,6 +13,7 @@ import numpy as np
 
 from untrue.report.figures import (
     INK,
+    LEGEND_UP_TO,
     NAMES_UP_TO,
     ZONE_COLOUR,
     Axis,
@@ -86,7 +87,7 @@ def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) 
     parts = ["markers", *(["lines"] if series.joined else []), *(["text"] if labelled else [])]
     trace: dict[str, Any] = {
         "type": "scatter",
-        "name": safe(series.name),
+        "name": safe(shortened(series.name, LEGEND_UP_TO)),
         "mode": "+".join(parts),
         "x": list(places),
         "y": [point.y for point in points],
@@ -317,7 +318,7 @@ def _layout(*, height: int) -> dict[str, Any]:
 
 def _axis(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "title": {"text": safe(axis.label), "standoff": 8},
+        "title": {"text": safe(axis.label), "standoff": 8, "font": {"size": 12}},
         "automargin": True,
         "gridcolor": GRID,
         "linecolor": GRID,

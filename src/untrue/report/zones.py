@@ -111,7 +111,7 @@ def _against_size(
     return Curves(
         title=f"{title}, {loss} loss, {collected.sweep.data}",
         see=f"{see} {repetitions(arms, counted)}",
-        x=Axis("zone size n (cells of the confusion matrix)", ticks=tuple(sizes)),
+        x=Axis("zone size n (cells)", ticks=tuple(sizes)),
         y=axis,
         series=plain(series),
         dodge=True,
@@ -145,7 +145,7 @@ def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
             title=title,
             see="Alpha 0 is the baseline; the dashed line is what the least-cost decision makes "
             f"of it without training. {repetitions(arms, counted)}",
-            x=Axis("alpha (weight of the penalty in the loss)", ticks=tuple(alphas)),
+            x=Axis("alpha (weight of the penalty)", ticks=tuple(alphas)),
             y=axis,
             series=plain(series),
             dodge=True,
