@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from untrue.functional.contract import reduce
+
 Term = Literal["bilinear", "log-bilinear"]
 
 
@@ -46,35 +48,7 @@ def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
     if formula.target is not None:
         ce = F.cross_entropy(z, formula.target, reduction="none")
         loss = (1.0 - formula.alpha) * ce + formula.alpha * loss
-    return reduce(formula, loss)
-
-
-def reduce(formula: Formula, loss: Tensor) -> Tensor:
-    """Weigh (N,) losses as `cross_entropy` does: the mean divides by the sum of the weights.
-
-    If nothing counts, the mean is nan and its gradient 0.
-    """
-    if formula.shares is None:
-        if formula.reduction == "mean":
-            return loss.sum() / loss.shape[0] if loss.shape[0] else loss.mean()
-        return loss.sum() if formula.reduction == "sum" else loss
-    shares = gradient_shares(formula)
-    assert shares is not None
-    weighed = torch.where(shares == 0, 0.0, loss * shares)
-    if formula.reduction == "none":
-        return weighed
-    if formula.reduction == "sum":
-        return weighed.sum()
-    total = formula.shares.sum()
-    return weighed.sum() + (total - total) / total
-
-
-def gradient_shares(formula: Formula) -> Tensor | None:
-    """(N,) What one example's loss contributes to the reduced loss; None if all alike."""
-    shares = formula.shares
-    if shares is None or formula.reduction != "mean":
-        return shares
-    return torch.where(shares == 0, 0.0, shares / shares.sum())
+    return reduce(loss, formula.shares, formula.reduction)
 
 
 def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
@@ -83,8 +57,8 @@ def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
     The likeliest class gets the log-sum-exp of the others; all other probabilities are at most
     1/2, where `log1p(-p)` is exact. The gradient is bounded. One class alone gives -inf.
 
-    >>> log1m_softmax(torch.tensor([100.0, 0.0]))
-    tensor([-100.,    0.])
+    >>> log1m_softmax(torch.tensor([20.0, 0.0]))
+    tensor([-2.0000e+01, -2.0612e-09])
     """
     if logits.dtype in (torch.float16, torch.bfloat16):
         return log1m_softmax(logits.float(), dim).to(logits.dtype)

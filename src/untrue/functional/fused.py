@@ -11,15 +11,16 @@ With a = alpha, b = 1 - alpha, r the cost row and y the target:
 
 `log(1 - p_j)` is exact as `log1p(-p_j)` unless j is the likeliest class *. That one is set aside:
 with q the softmax over the others, d = z_* - logsumexp(others) and c = 1 - p_* = sigmoid(-d),
-every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j / (1 - p_j),
-v their mean under q and s = c v,
+every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j q_j / (1 - p_j)
+and s = c sum_j v_j
 
-                   dL/dz_m = q_m (a c (v_m - v) + a p_* (s - r_*) + b c) - b [m = y]     m not *
+                   dL/dz_m = a (c v_m - p_m s - r_* p_* q_m) + b p_m - b [m = y]     m not *
                    dL/dz_* = p_* (a (r_* - s) + b) - b [* = y]
 
 Nothing here is unbounded: as p_* tends to 1 the gradient tends to the costs, while a clamped
-logarithm would lose it. Costs are centred in two passes, as in a textbook variance: their mean
-carries the rounding of every p, which large costs would magnify.
+logarithm would lose it. In the bilinear loss, whose gradient is nothing but differences of costs,
+these are centred in two passes, as in a textbook variance: their mean carries the rounding of
+every p, which large costs would magnify.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from untrue.functional.formula import Formula, evaluate, gradient_shares, softplus
+from untrue.functional.contract import gradient_shares
+from untrue.functional.formula import Formula, evaluate, softplus
 from untrue.penalty.tensors import transforming
 
 # Elements of a block on the CPU: 1 MiB of float32, so that a block's buffers stay in the cache.
@@ -84,9 +86,8 @@ class _Fused(torch.autograd.Function):
             # Somebody will differentiate again: give them the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
-        shares = gradient_shares(formula)
-        if shares is not None:
-            upstream = (upstream * shares)[:, None]
+        if formula.shares is not None:
+            upstream = (upstream * gradient_shares(formula.shares, formula.reduction))[:, None]
         elif formula.reduction == "mean":
             upstream = upstream / z.shape[0]
         elif formula.reduction == "none":
@@ -108,24 +109,22 @@ def _reduce(formula: Formula, losses: Tensor) -> Tensor:
 def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
     """(n, 1) Losses of a block; writes their gradients over the costs r (n, k)."""
     p = z.softmax(-1)
-    term = _centre(r, p)
+    term, rest = _centre(r, p)
     if target is None:
-        r.mul_(p)
+        r.sub_(rest).mul_(p)
         return term
-    r.mul_(a).add_(b).mul_(p)
+    r.mul_(a).add_(rest.mul_(-a).add_(b)).mul_(p)
     r.scatter_add_(1, target, z.new_full(target.shape, -b))
     top = z.amax(-1, keepdim=True)
     ce = (top - z.gather(1, target)) - p.amax(-1, keepdim=True).log_()
     return term.mul_(a).add_(ce, alpha=b)
 
 
-def _centre(costs: Tensor, p: Tensor) -> Tensor:
-    """(n, 1) Mean of the costs under p, which is taken off them."""
+def _centre(costs: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+    """(n, 1) Mean of the costs under p, and what of it is left after it was taken off them."""
     mean = (costs * p).sum(-1, keepdim=True)
-    costs.sub_(mean)
-    rest = (costs * p).sum(-1, keepdim=True)
-    costs.sub_(rest)
-    return mean.add_(rest)
+    rest = costs.sub_(mean).mul(p).sum(-1, keepdim=True)
+    return mean.add_(rest), rest
 
 
 def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
@@ -140,9 +139,9 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: floa
     r_best = r.gather(1, best)
     minus_p = torch.mul(q, -c, out=others)
     term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
-    v = r.div_(minus_p.add_(1.0))
-    s = c * _centre(v, q)
-    v.mul_(a * c).add_(a * p_best * (s - r_best) + b * c).mul_(q)
+    v = r.mul_(q).div_(minus_p.add_(1.0))
+    s = c * v.sum(-1, keepdim=True)
+    v.mul_(a * c).addcmul_(q, c * (b - a * s) - a * r_best * p_best)
     v.scatter_(1, best, p_best * (a * (r_best - s) + b))
     if target is None:
         return term

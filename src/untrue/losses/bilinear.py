@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from untrue import functional
-from untrue.errors import ArgumentError, UntrueWarning
+from untrue.errors import UntrueWarning
+from untrue.functional.contract import as_penalty
+from untrue.losses.base import ClassLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import make_costs
 
@@ -16,10 +18,8 @@ from untrue.penalty.tensors import make_costs
 COLLAPSE_ALPHA = 0.9
 
 
-class _MixedLoss(nn.Module):
+class _MixedLoss(ClassLoss):
     """What both losses share: the penalty on its device, alpha, and the options."""
-
-    weight: Tensor | None
 
     def __init__(
         self,
@@ -31,23 +31,13 @@ class _MixedLoss(nn.Module):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__()
-        if not isinstance(penalty, Penalty):
-            matrix = penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty
-            penalty = Penalty.from_matrix(matrix)
-        if weight is not None and weight.shape != (penalty.n_classes,):
-            raise ArgumentError(
-                f"`weight` must have shape ({penalty.n_classes},); got {tuple(weight.shape)}."
-            )
-        if reduction not in ("none", "mean", "sum"):
-            raise ArgumentError(f"`reduction` must be 'none', 'mean' or 'sum'; got {reduction!r}.")
-        if not 0.0 <= label_smoothing <= 1.0:
-            raise ArgumentError(f"`label_smoothing` must lie in [0, 1]; got {label_smoothing}.")
+        penalty = as_penalty(penalty)
+        super().__init__(
+            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
+        )
+        check_range("label_smoothing", label_smoothing, 0.0, 1.0)
         self.penalty = penalty
         self.costs = make_costs(penalty)
-        self.register_buffer("weight", weight)
-        self.ignore_index = ignore_index
-        self.reduction = reduction
         self.label_smoothing = label_smoothing
         self._warned = False
         self.alpha = alpha
@@ -59,10 +49,7 @@ class _MixedLoss(nn.Module):
 
     @alpha.setter
     def alpha(self, value: float) -> None:
-        value = float(value)
-        if not 0.0 <= value <= 1.0:
-            raise ArgumentError(f"`alpha` must lie in [0, 1]; got {value}.")
-        self._alpha = value
+        self._alpha = value = check_range("alpha", value, 0.0, 1.0)
         if value >= COLLAPSE_ALPHA and not self._warned:
             self._warn_of_collapse()
 
@@ -80,13 +67,8 @@ class _MixedLoss(nn.Module):
             )
 
     def _options(self) -> dict[str, Any]:
-        return {
-            "alpha": self._alpha,
-            "weight": self.weight,
-            "ignore_index": self.ignore_index,
-            "reduction": self.reduction,
-            "label_smoothing": self.label_smoothing,
-        }
+        own = {"alpha": self._alpha, "label_smoothing": self.label_smoothing}
+        return super()._options() | own
 
     def extra_repr(self) -> str:
         return f"{self.penalty!r}, alpha={self._alpha:g}, reduction={self.reduction!r}"

@@ -195,6 +195,10 @@ class Penalty(ABC):
             return ()
         return tuple(np.array(self.classes, dtype=object)[self._free_columns()])
 
+    def row_sums(self) -> Floats:
+        """(k,) What all mistakes about each true class cost together."""
+        return self._row_sums()
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of form, class names and costs, as 64 hexadecimal digits."""

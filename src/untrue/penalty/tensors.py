@@ -28,16 +28,8 @@ from untrue.penalty.tree import TreePenalty
 EXACT_CLASSES = 2048
 
 
-class Costs(nn.Module):
-    """A penalty on a device."""
-
-    n_classes: int
-
-    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
-        raise NotImplementedError
-
-    def mix(self, probs: Tensor) -> Tensor:
-        raise NotImplementedError
+class Held(nn.Module):
+    """Tensors that follow a module to its device and keep their precision."""
 
     def _hold(self, name: str, array: npt.ArrayLike) -> None:
         self.register_buffer(name, torch.tensor(np.asarray(array)))
@@ -54,6 +46,18 @@ class Costs(nn.Module):
         return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
 
 
+class Costs(Held):
+    """A penalty on a device."""
+
+    n_classes: int
+
+    def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        raise NotImplementedError
+
+    def mix(self, probs: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
 class DenseCosts(Costs):
     matrix: Tensor
 
@@ -68,11 +72,7 @@ class DenseCosts(Costs):
         return torch.index_select(self.matrix, 0, target).to(dtype)
 
     def mix(self, probs: Tensor) -> Tensor:
-        device = probs.device.type
-        if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
-            return probs @ self.matrix.to(probs.dtype)
-        with torch.autocast(device, enabled=False):  # which would round costs to half precision
-            return probs @ self.matrix.to(probs.dtype)
+        return product(probs, self.matrix.to(probs.dtype))
 
 
 class RulesCosts(Costs):
@@ -94,7 +94,7 @@ class RulesCosts(Costs):
         own = target[:, None]
         rows = self.default.to(dtype)[own].repeat(1, self.n_classes)
         if self.most:
-            rule, there = _lists(self.starts, target, self.most)
+            rule, there = ragged(self.starts, target, self.most)
             # What is not there is written on the diagonal, which is cleared last.
             column = torch.where(there, self.predicted[rule], own)
             rows = _write(rows, column, self.costs.to(dtype)[rule])
@@ -136,7 +136,7 @@ class TreeCosts(Costs):
             return self.row_scale.new_zeros(len(target), self.n_classes, dtype=dtype)
         # Over the nodes in depth-first order a row is piecewise constant: write its jumps, sum
         # them up, and hand each class the cost at the node above it.
-        index, there = _lists(self.starts, target, self.deepest)
+        index, there = ragged(self.starts, target, self.deepest)
         node = self.path[index]
         step = self.steps[node] * there * self.row_scale[target][:, None]
         jumps = step.new_zeros(len(target), self.n_nodes + 1)
@@ -164,6 +164,15 @@ def transforming() -> bool:
     return bool(active and active())
 
 
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """`a @ b`, in their own precision even where autocast would round them to half."""
+    device = a.device.type
+    if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
+        return a @ b
+    with torch.autocast(device, enabled=False):
+        return a @ b
+
+
 def _write(rows: Tensor, columns: Tensor, values: Tensor) -> Tensor:
     """`rows[n, columns[n]] = values[n]`, in place where that is allowed."""
     if transforming():
@@ -181,7 +190,7 @@ def _double(probs: Tensor) -> Tensor:
     return probs.float() if probs.device.type == "mps" else probs.double()
 
 
-def _lists(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
+def ragged(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
     """(N, most) positions in a flat list of lists, and whether the list of a target is that long.
 
     The shape depends on the penalty alone, never on the targets, so nothing has to be looked at.

@@ -1,0 +1,171 @@
+"""The calling contract of `torch.nn.functional.cross_entropy`, for every loss of the house.
+
+`read_batch` turns whatever shapes came in into rows, `Batch.finish` turns one loss a row into what
+was asked for. Between the two stands a formula, and nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from untrue.errors import ArgumentError
+from untrue.penalty import Penalty
+from untrue.penalty.tensors import Costs, costs_of
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Batch:
+    """Logits and targets as rows, in the precision that is computed in.
+
+    logits (N, C); one row an example
+    target (N,): class indices, 0 where ignored; None if targets are probabilities
+    probs (N, k): target probabilities, each times the weight of its class; None if indices
+    shares (N,): weight of each example, 0 where ignored; None with probabilities, which have theirs
+    shape, dtype: of the unreduced result
+    """
+
+    logits: Tensor
+    target: Tensor | None
+    probs: Tensor | None
+    shares: Tensor | None
+    shape: torch.Size
+    dtype: torch.dtype
+    reduction: str
+
+    def finish(self, losses: Tensor) -> Tensor:
+        """Weigh, reduce and shape (N,) losses."""
+        return self.cast(reduce(losses, self.shares, self.reduction))
+
+    def cast(self, reduced: Tensor) -> Tensor:
+        """A reduced loss in the caller's shape and precision."""
+        if self.reduction == "none":
+            reduced = reduced.reshape(self.shape)
+        return reduced.to(self.dtype)
+
+
+def read_batch(
+    logits: Tensor,
+    target: Tensor,
+    n_classes: int,
+    *,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    n_outputs: int | None = None,
+) -> Batch:
+    """Check shapes and dtypes, never values, and lay the examples out as rows.
+
+    `n_outputs` is how many logits an example has, if not one a class.
+    """
+    check_reduction(reduction)
+    soft = check_shapes(logits, target, n_classes, n_outputs)
+    dtype = logits.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+        if torch.is_autocast_enabled(logits.device.type):
+            dtype = torch.float32
+    z, shape = as_rows(logits)
+    weight = None if weight is None else weight.to(z.dtype)
+    if soft:
+        probs = as_rows(target)[0].to(z.dtype)
+        probs = probs if weight is None else probs * weight
+        return Batch(z, None, probs, None, shape, dtype, reduction)
+    flat = target.reshape(-1)
+    counted = flat != ignore_index
+    flat = flat.masked_fill(~counted, 0).long()
+    shares = counted.to(z.dtype)
+    shares = shares if weight is None else shares * weight[flat]
+    return Batch(z, flat, None, shares, shape, dtype, reduction)
+
+
+def check_reduction(reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        raise ArgumentError(f"`reduction` must be 'none', 'mean' or 'sum'; got {reduction!r}.")
+
+
+def check_shapes(
+    logits: Tensor, target: Tensor, n_classes: int, n_outputs: int | None = None
+) -> bool:
+    """Whether targets are probabilities; shapes and dtypes alone are looked at."""
+    if logits.dim() < 1:
+        raise ArgumentError(
+            "`logits` must have shape (C), (N, C) or (N, C, d1, ...); got a scalar."
+        )
+    class_dim = 0 if logits.dim() == 1 else 1
+    found = logits.shape[class_dim]
+    if n_outputs is not None and found != n_outputs:
+        raise ArgumentError(
+            f"This loss wants {n_outputs} logits an example, one a class and one an inner node, "
+            f"but `logits` of shape {tuple(logits.shape)} have {found} in dimension {class_dim}."
+        )
+    if n_outputs is None and found != n_classes:
+        raise ArgumentError(
+            f"The penalty is for {n_classes} classes, but `logits` of shape {tuple(logits.shape)} "
+            f"have {found} in dimension {class_dim}."
+        )
+    if not logits.is_floating_point():
+        raise ArgumentError(f"`logits` must be floating point; got {logits.dtype}.")
+    soft = target.is_floating_point()
+    expected = list(logits.shape)
+    if soft:
+        expected[class_dim] = n_classes
+    else:
+        del expected[class_dim]
+    if list(target.shape) != expected:
+        kind = "probabilities" if soft else "class indices"
+        raise ArgumentError(
+            f"`target` as {kind} must have shape {tuple(expected)} for `logits` of shape "
+            f"{tuple(logits.shape)}; got {tuple(target.shape)}."
+        )
+    return soft
+
+
+def as_rows(x: Tensor) -> tuple[Tensor, torch.Size]:
+    """(C), (N, C) or (N, C, d1, ...) -> (examples, C), and the shape of the examples."""
+    if x.dim() > 2:
+        x = x.movedim(1, -1)
+    return x.reshape(-1, x.shape[-1]), x.shape[:-1]
+
+
+def reduce(losses: Tensor, shares: Tensor | None, reduction: str) -> Tensor:
+    """Weigh (N,) losses as `cross_entropy` does: the mean divides by the sum of the weights.
+
+    If nothing counts, the mean is nan and its gradient 0.
+    """
+    if shares is None:
+        if reduction == "mean":
+            return losses.sum() / losses.shape[0] if losses.shape[0] else losses.mean()
+        return losses.sum() if reduction == "sum" else losses
+    parts = gradient_shares(shares, reduction)
+    weighed = torch.where(parts == 0, 0.0, losses * parts)
+    if reduction == "none":
+        return weighed
+    if reduction == "sum":
+        return weighed.sum()
+    total = shares.sum()
+    return weighed.sum() + (total - total) / total
+
+
+def gradient_shares(shares: Tensor, reduction: str) -> Tensor:
+    """(N,) What one example's loss contributes to the reduced loss."""
+    return shares if reduction != "mean" else torch.where(shares == 0, 0.0, shares / shares.sum())
+
+
+def as_penalty(penalty: Penalty | Any) -> Penalty:
+    """A `Penalty`, or the one that a (C, C) matrix of costs makes."""
+    if isinstance(penalty, Penalty):
+        return penalty
+    return Penalty.from_matrix(penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty)
+
+
+def as_costs(penalty: Penalty | Costs | Any, logits: Tensor) -> Costs:
+    """A penalty as tensors, where the logits are."""
+    if isinstance(penalty, Costs):
+        return penalty
+    return costs_of(as_penalty(penalty), logits.device)

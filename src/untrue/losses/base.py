@@ -1,0 +1,56 @@
+"""What all losses share: the options of `nn.CrossEntropyLoss`, checked once, and how to hold them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor, nn
+
+from untrue.errors import ArgumentError
+from untrue.functional.contract import check_reduction
+
+
+class ClassLoss(nn.Module):
+    """A loss of logits and class targets.
+
+    n_classes   classes that a target may be
+    n_outputs   logits that an example must have: one a class, unless a loss says otherwise
+    """
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        n_classes: int,
+        *,
+        weight: Tensor | None,
+        ignore_index: int,
+        reduction: str,
+    ) -> None:
+        super().__init__()
+        if weight is not None and weight.shape != (n_classes,):
+            raise ArgumentError(
+                f"`weight` must have shape ({n_classes},); got {tuple(weight.shape)}."
+            )
+        check_reduction(reduction)
+        self.n_classes = self.n_outputs = n_classes
+        self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.reduction = reduction
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "weight": self.weight,
+            "ignore_index": self.ignore_index,
+            "reduction": self.reduction,
+        }
+
+
+def check_range(name: str, value: float, low: float, high: float = math.inf) -> float:
+    """A finite number in [low, high], or a sentence that names it."""
+    value = float(value)
+    if not (low <= value <= high and math.isfinite(value)):
+        rule = f"lie in [{low:g}, {high:g}]" if high < math.inf else f"be {low:g} or more"
+        raise ArgumentError(f"`{name}` must {rule}; got {value}.")
+    return value
