@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from untrue.decision import Temperature, calibrate, decide
 from untrue.errors import ArgumentError, DataError
-from untrue.penalty.stated import penalty_over
+from untrue.penalty.stated import name_of, penalty_over
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
 
 # Probabilities below this, zero above all, count as this before their logarithm is taken.
@@ -110,7 +110,8 @@ class CostSensitiveClassifier(CostMetaEstimator):
         labels, counts = np.unique(y, return_counts=True)
         if counts.min() < 2:
             raise DataError(
-                f"Calibration needs 2 examples of each class; {labels[counts.argmin()]!r} has one. "
+                f"Calibration needs 2 examples of each class; {name_of(labels[counts.argmin()])!r} "
+                "has one. "
                 "Give more, or set calibrate=False."
             )
         return check_cv(min(self.cv, int(counts.min())), y, classifier=True)

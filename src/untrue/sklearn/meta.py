@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from untrue.errors import ArgumentError, DataError, nearest
+from untrue.penalty.stated import name_of
 
 
 class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,6 +47,7 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
         X, y = indexable(X, y)  # noqa: N806
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         return X, labels
@@ -90,7 +92,7 @@ def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> npt.NDArray[n
     found = np.searchsorted(classes, given).clip(max=len(classes) - 1)
     wrong = classes[found] != given
     if wrong.any():
-        label = given[np.argmax(wrong)]
-        hint = nearest(str(label), map(str, classes.tolist()))
-        raise DataError(f"Label {label!r} is not among the classes of the estimator{hint or '.'}")
+        label = name_of(given[np.argmax(wrong)])
+        hint = nearest(label, map(name_of, classes.tolist()))
+        raise DataError(f"Label {label!r} is not among the classes{hint or '.'}")
     return found.astype(np.int64)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from untrue.decision import decide
 from untrue.errors import ArgumentError, UntrueWarning
-from untrue.penalty.stated import penalty_over
+from untrue.penalty.stated import name_of, penalty_over
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
 
 
@@ -35,8 +35,8 @@ class MetaCostClassifier(CostMetaEstimator):
     penalty        as in `CostSensitiveClassifier`
     n_estimators   size of the committee
     max_samples    size of each bootstrap sample, as a share of the data
-    out_of_bag     whether only those copies speak about an example that were not trained on it.
-                   A copy that was is too sure of the label it was given.
+    out_of_bag     whether only those copies speak about an example that were not trained on it: a
+                   copy that was is too sure of the label it was given (the paper's q = false)
     random_state   an int makes it repeatable
 
     Fitted: `estimator_`, `classes_`, `penalty_`, and `labels_`, the new label of each example. The
@@ -50,7 +50,7 @@ class MetaCostClassifier(CostMetaEstimator):
         *,
         n_estimators: int = 50,
         max_samples: float = 1.0,
-        out_of_bag: bool = True,
+        out_of_bag: bool = False,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -78,8 +78,8 @@ class MetaCostClassifier(CostMetaEstimator):
         model = _seeded(self.estimator, rng)
         if len(np.unique(self.labels_)) < min(2, len(self.classes_)):
             warnings.warn(
-                f"At these costs {self.labels_[0]!r} is the cheapest answer to every training "
-                "example, so that nothing else will be said.",
+                f"At these costs {name_of(self.labels_[0])!r} is the cheapest answer to every "
+                "training example, so that nothing else will be said.",
                 UntrueWarning,
                 stacklevel=2,
             )

@@ -17,9 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError, nearest
+from untrue.errors import ArgumentError, DataError
 from untrue.losses import BilinearLoss, LogBilinearLoss
 from untrue.penalty.stated import penalty_over
+from untrue.sklearn.meta import positions
 from untrue.sklearn.training import Examples, Layers, Plan, run, start_layers, train
 
 LOSSES: dict[str, type[BilinearLoss | LogBilinearLoss]] = {
@@ -30,7 +31,7 @@ LOSSES: dict[str, type[BilinearLoss | LogBilinearLoss]] = {
 WHOLE = 2048
 BATCH = 256
 # Steps that small data get; large data get at least this many epochs.
-STEPS = 200
+STEPS = 150
 LEAST_EPOCHS = 20
 
 
@@ -46,9 +47,9 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                         expected cost. Costs then count in training and again in deciding; set
                         alpha=0 to have them count in deciding alone.
     learning_rate       of AdamW; falls to 0 along half a cosine
-    epochs              passes over the data; None: as many as make 200 steps, but at least 20
+    epochs              passes over the data; None: as many as make 150 steps, but at least 20
     batch_size          None: all examples if there are at most 2,048, else 256
-    weight_decay        AdamW's; does not touch biases
+    weight_decay        AdamW's
     warmup              share of the training over which alpha rises from 0, against collapse
     early_stopping      set `validation_fraction` of the examples aside and stop when their loss
                         has not fallen for `patience` epochs; keep the best epoch
@@ -154,14 +155,10 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._begin(X.shape[1], self._rng)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ArgumentError(
-                f"`classes` must be those of the first call, {list(self.classes_)}; "
+                f"`classes` must be those of the first call, {self.classes_.tolist()}; "
                 f"got {list(classes)}."
             )
-        target = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if (self.classes_[target] != y).any():
-            label = y[np.argmax(self.classes_[target] != y)]
-            hint = nearest(str(label), map(str, self.classes_))
-            raise DataError(f"Label {label!r} is not among the classes{hint or '.'}")
+        target = positions(y, self.classes_)
         kept = weight > 0
         if not kept.any():
             return self

@@ -100,9 +100,8 @@ def train(
     """
     weights = [torch.tensor(w, requires_grad=True) for w in layers.weights]
     biases = [torch.tensor(b, requires_grad=True) for b in layers.biases]
-    groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(
-        groups, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+        [*weights, *biases], lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
     )
     if optimizer_state is not None:
         optimizer.load_state_dict(optimizer_state)
@@ -120,8 +119,8 @@ def train(
         total = 0.0
         for begin in range(0, n, plan.batch_size):
             if plan.decay:
-                for group in optimizer.param_groups:
-                    group["lr"] = plan.learning_rate * (1 + math.cos(math.pi * step / steps)) / 2
+                falling = (1 + math.cos(math.pi * step / steps)) / 2
+                optimizer.param_groups[0]["lr"] = plan.learning_rate * falling
             x, y, w = (
                 data if order is None else [t[order[begin : begin + plan.batch_size]] for t in data]
             )

@@ -1,0 +1,82 @@
+"""`cost_scorer` prefers the model whose mistakes cost less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from untrue import Penalty
+from untrue.errors import DataError, PenaltyError
+from untrue.sklearn import CostSensitiveClassifier, cost_scorer
+
+TRUTH = np.array(["a", "b", "c", "c"])
+ROWS = np.zeros((4, 1))
+MATRIX = [[0.0, 1.0, 8.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+
+
+def says(label: str) -> Any:
+    return DummyClassifier(strategy="constant", constant=label).fit(ROWS, TRUTH)
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        {("a", "c"): 8.0},
+        Penalty.from_rules(["c", "b", "a", "z"], {("a", "c"): 8.0}),
+        Penalty.from_matrix(MATRIX, classes=["a", "b", "c"]),
+        MATRIX,
+    ],
+    ids=["rules", "named rules", "named matrix", "matrix"],
+)
+def test_the_score_is_minus_the_mean_cost(penalty: Any) -> None:
+    assert cost_scorer(penalty)(says("c"), ROWS, TRUTH) == -(8 + 1) / 4
+    weights = np.array([1.0, 0.0, 0.0, 1.0])
+    assert cost_scorer(penalty)(says("c"), ROWS, TRUTH, sample_weight=weights) == -4.0
+
+
+def test_without_a_penalty_it_is_minus_the_error_rate() -> None:
+    assert cost_scorer()(says("c"), ROWS, TRUTH) == -0.5
+
+
+def test_a_fold_may_lack_classes() -> None:
+    rows = TRUTH == "a"
+    for penalty in (
+        {("a", "c"): 8.0, ("b", "a"): 3.0},
+        Penalty.from_matrix(MATRIX, ["a", "b", "c"]),
+    ):
+        assert cost_scorer(penalty)(says("c"), ROWS[rows], TRUTH[rows]) == -8.0
+    full = cost_scorer(MATRIX, classes=["a", "b", "c"])
+    assert full(says("c"), ROWS[rows], TRUTH[rows]) == -8.0
+    with pytest.raises(PenaltyError, match="for 3 classes, but the data have 2: a, c"):
+        cost_scorer(MATRIX)(says("c"), ROWS[rows], TRUTH[rows])
+
+
+def test_integers_as_labels() -> None:
+    digits = DummyClassifier(strategy="constant", constant=2).fit(ROWS, [0, 1, 2, 2])
+    assert cost_scorer({(0, 2): 8.0})(digits, ROWS, [0, 1, 2, 2]) == -(8 + 1) / 4
+
+
+def test_model_selection_by_cost_finds_the_cheaper_decision() -> None:
+    x, y = load_wine(return_X_y=True)
+    costs = {(0, 1): 30.0, (2, 1): 30.0}
+    weak = x[:, 2:4]
+    search = GridSearchCV(
+        CostSensitiveClassifier(GaussianNB()), {"penalty": [None, costs]},
+        scoring=cost_scorer(costs), cv=5,
+    ).fit(weak, y)  # fmt: skip
+    assert search.best_params_ == {"penalty": costs}
+    scores = cross_val_score(search.best_estimator_, weak, y, scoring=cost_scorer(costs))
+    assert scores.mean() == pytest.approx(search.best_score_)
+
+
+def test_names_are_checked_against_the_classes_when_given() -> None:
+    with pytest.raises(PenaltyError, match="Unknown class 'aa' in the penalty; did you mean 'a'"):
+        cost_scorer({("aa", "c"): 8.0}, classes=["a", "b", "c"])(says("c"), ROWS, TRUTH)
+    with pytest.raises(DataError, match="Label 'c' is not in `classes`"):
+        cost_scorer(classes=["a", "b"])(says("a"), ROWS, TRUTH)
