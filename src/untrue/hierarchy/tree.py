@@ -8,6 +8,7 @@ nodes too ("a dog, breed unknown"). Names are strings; an integer always means a
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,9 +61,9 @@ class Hierarchy:
         parent_of = _read_edges(edges)
         if not parent_of:
             raise HierarchyError("A hierarchy needs at least one class; got none.")
-        names, parents = _depth_first(parent_of)
-        n = len(names)
-        position = {name: v for v, name in enumerate(names)}
+        position = _depth_first(parent_of)
+        n = len(position)
+        parents = [-1 if up is None else position[up] for up in map(parent_of.get, position)]
         sizes, heights, depths = [1] * n, [0] * n, [0] * n
         for v in range(n - 1, 0, -1):
             up = parents[v]
@@ -74,7 +75,7 @@ class Hierarchy:
         leaves = tuple(name for name in parent_of if sizes[position[name]] == 1)
         # Straight into the dictionary: assignment is refused below.
         vars(self).update(
-            names=names,
+            names=tuple(position),
             parents=_frozen(parents),
             sizes=_frozen(sizes),
             depths=_frozen(depths),
@@ -263,7 +264,7 @@ def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
     """Child -> parent (None for what never is a child), in order of first appearance as a child."""
     parent_of: dict[str, str | None] = {}
     for edge in readers.rows_of(edges):
-        if not isinstance(edge, Sequence | np.ndarray) or isinstance(edge, str) or len(edge) != 2:
+        if not isinstance(edge, (tuple, list, np.ndarray)) or len(edge) != 2:
             raise HierarchyError(f"An edge is a (parent, child) pair; got {edge!r}.")
         parent, child = edge
         if not (isinstance(parent, str) and isinstance(child, str)):
@@ -283,30 +284,29 @@ def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
     return parent_of
 
 
-def _depth_first(parent_of: dict[str, str | None]) -> tuple[tuple[str, ...], list[int]]:
-    """Names in depth-first order and each one's parent; checks that it is a tree."""
+def _depth_first(parent_of: dict[str, str | None]) -> dict[str, int]:
+    """Names with their places in depth-first order; checks that it is a tree."""
     roots = [name for name, parent in parent_of.items() if parent is None]
     if len(roots) > 1:
         raise HierarchyError(
             f"A tree has one root; found {len(roots)}: {', '.join(map(repr, roots[:5]))}"
             f"{', ...' if len(roots) > 5 else ''}. Put a common parent above them."
         )
-    children: dict[str, list[str]] = {name: [] for name in parent_of}
+    children = defaultdict[str, list[str]](list)
     for name, parent in parent_of.items():
         if parent is not None:
             children[parent].append(name)
-    names: list[str] = []
-    position: dict[str | None, int] = {None: -1}
+    position: dict[str, int] = {}
     stack = list(roots)
     while stack:
         name = stack.pop()
-        position[name] = len(names)
-        names.append(name)
-        stack.extend(reversed(children[name]))
-    if len(names) < len(parent_of):
+        position[name] = len(position)
+        if name in children:
+            stack.extend(reversed(children[name]))
+    if len(position) < len(parent_of):
         lost = next(name for name in parent_of if name not in position)
         raise HierarchyError(f"A tree has no cycles; found {_cycle(lost, parent_of)}.")
-    return tuple(names), [position[parent_of[name]] for name in names]
+    return position
 
 
 def _cycle(start: str, parent_of: Mapping[str, str | None]) -> str:
