@@ -24,6 +24,9 @@ Ints = npt.NDArray[np.int64]
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
 
+# Numbers in a block of rows that is worked on at a time: a megabyte, which caches hold.
+BLOCK = 2**17
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Penalty(ABC):
@@ -161,7 +164,7 @@ class Penalty(ABC):
         array = probs if isinstance(probs, np.ndarray) else real_numbers(probs, "`probs`")
         self._check_shape(array.shape)
         mixed = self._mix(real_numbers(np.atleast_2d(array), "`probs`")).reshape(array.shape)
-        return mixed.astype(array.dtype) if array.dtype.kind == "f" else mixed
+        return mixed.astype(array.dtype, copy=False) if array.dtype.kind == "f" else mixed
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) not in (1, 2) or shape[-1] != self.n_classes:
@@ -311,7 +314,7 @@ def real_numbers(values: Any, what: str) -> Floats:
 def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:
     """`mix` of a few rows at a time: what it works on stays in the processor's cache."""
     mixed = np.empty_like(probs)
-    step = max(1, 2**17 // probs.shape[1])
+    step = max(1, BLOCK // probs.shape[1])
     for i in range(0, len(probs), step):
         mixed[i : i + step] = mix(probs[i : i + step])
     return mixed
