@@ -32,6 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         runs = sum(fill(Path(folder), data) for data in ("mnist", "cifar10"))
         command = [sys.executable, "-m", "untrue", "report", folder]
+        load = os.getloadavg()[0]
         cpu = os.times()
         start = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -47,6 +48,7 @@ def main() -> None:
             "limit_seconds": LIMIT,
             "page_megabytes": round(page.stat().st_size / 1e6, 2),
             "cores": os.cpu_count(),
+            "load": round(load, 1),
             "machine": platform.machine(),
             "python": platform.python_version(),
         }

@@ -63,15 +63,20 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         matplotlib.rcParams.update(STYLE)
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         sheet = _sheet(figure, dpi)
+        canvas = agg.FigureCanvasAgg(sheet)
         # Placing everything takes most of the time, and is the same for both files.
-        sheet.draw_without_rendering()
+        placing = sheet.get_layout_engine()
+        assert placing is not None
+        placing.execute(sheet)
         if isinstance(figure, Confusion) and not figure.shows_numbers:
             # The first placing does not know yet how much the colour bar takes.
-            sheet.draw_without_rendering()
+            placing.execute(sheet)
         sheet.set_layout_engine("none")
+        if isinstance(figure, Confusion) and figure.shows_numbers:
+            _numbers(sheet, figure)
         # `savefig` would draw everything twice more.
         picture, drawing = io.BytesIO(), io.BytesIO()
-        agg.FigureCanvasAgg(sheet).print_png(picture)
+        canvas.print_png(picture)
         svg.FigureCanvasSVG(sheet).print_svg(drawing, metadata={"Date": None})
     return (
         write_bytes(stem.with_name(f"{stem.name}.svg"), drawing.getvalue()),
@@ -213,12 +218,6 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
             ),
             autolim=False,
         )
-        if figure.shows_numbers:
-            dark = figure.dark(panel)
-            for i, j in np.argwhere(panel.values != 0).tolist():
-                value = float(panel.values[i, j])
-                colour = "white" if dark[i, j] else INK
-                plot.text(j, i, number(value), ha="center", va="center", fontsize=7, color=colour)
         small = 8 if len(places) <= 16 else 6.5
         level = sum(map(len, labels)) <= 24
         plot.set_xticks(places, labels=labels, rotation=0 if level else 90, fontsize=small)
@@ -229,3 +228,13 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
         plot.set_ylabel("truth")
     if not figure.shows_numbers:
         sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)
+
+
+def _numbers(sheet: Sheet, figure: Confusion) -> None:
+    """The counts in the cells. They take no room, so they come after the placing."""
+    for plot, panel in zip(sheet.axes, figure.panels, strict=True):
+        dark = figure.dark(panel)
+        for i, j in np.argwhere(panel.values != 0).tolist():
+            colour = "white" if dark[i, j] else INK
+            text = number(float(panel.values[i, j]))
+            plot.text(j, i, text, ha="center", va="center", fontsize=7, color=colour)

@@ -12,7 +12,8 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from untrue.lab.store import Store
 
 Rule = Literal["argmax", "least-cost"]
 Kind = Literal["zone", "hierarchy", "small"]
+Zone: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _rows(
                 costs=costs,
                 normalization=config.penalty.normalization if config.penalty else "",
                 zone_size=len(cells) or None,
-                zone=" ".join(f"{true}>{said}" for true, said in cells),
+                zone=_named(cells),
                 small_count=config.small_count,
                 epochs_run=result.epochs_run,
                 train_images=result.train_images,
@@ -178,7 +180,7 @@ def _costs(spec: PenaltySpec) -> str:
 def _counted(
     confusion: Counts,
     info: DatasetInfo,
-    cells: tuple[tuple[int, int], ...],
+    cells: Zone,
     small: tuple[int, ...],
 ) -> dict[str, float | int | None]:
     """Every measure of a confusion matrix (k, k). Thousands are counted, so in plain NumPy."""
@@ -201,7 +203,7 @@ def _counted(
         ),
     }
     if cells:
-        true, said = np.array(cells).T
+        true, said = _places(cells)
         counted["zone_errors"] = inside = int(confusion[true, said].sum())
         counted["zone_share_pct"] = _percent(inside, errors)
     if info.groups:
@@ -219,6 +221,18 @@ def _counted(
                 int((confusion * same)[chosen].sum()), theirs
             )
     return counted
+
+
+# Every alpha and loss of a repetition has the same zones.
+@lru_cache(maxsize=1024)
+def _places(cells: Zone) -> tuple[Counts, Counts]:
+    true, said = np.array(cells).T
+    return true, said
+
+
+@lru_cache(maxsize=1024)
+def _named(cells: Zone) -> str:
+    return " ".join(f"{true}>{said}" for true, said in cells)
 
 
 def _percent(part: int, whole: int) -> float:
