@@ -19,6 +19,13 @@ _HOME = {
     "BilinearLoss": "untrue.losses",
     "LogBilinearLoss": "untrue.losses",
     "AlphaSchedule": "untrue.losses",
+    "ClassWeightedLoss": "untrue.losses",
+    "ConditionalSoftmaxLoss": "untrue.losses",
+    "CostRegressionLoss": "untrue.losses",
+    "CostSmoothedLoss": "untrue.losses",
+    "HierarchicalLoss": "untrue.losses",
+    "SoftLabelLoss": "untrue.losses",
+    "SquaredEMDLoss": "untrue.losses",
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
     "Temperature": "untrue.decision",
@@ -32,15 +39,33 @@ if TYPE_CHECKING:
     from untrue.decision import Temperature, calibrate, decide
     from untrue.errors import UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
-    from untrue.losses import AlphaSchedule, BilinearLoss, LogBilinearLoss
+    from untrue.losses import (
+        AlphaSchedule,
+        BilinearLoss,
+        ClassWeightedLoss,
+        ConditionalSoftmaxLoss,
+        CostRegressionLoss,
+        CostSmoothedLoss,
+        HierarchicalLoss,
+        LogBilinearLoss,
+        SoftLabelLoss,
+        SquaredEMDLoss,
+    )
     from untrue.penalty import Penalty
 
 __all__ = [
     "AlphaSchedule",
     "BilinearLoss",
+    "ClassWeightedLoss",
+    "ConditionalSoftmaxLoss",
+    "CostRegressionLoss",
+    "CostSmoothedLoss",
+    "HierarchicalLoss",
     "Hierarchy",
     "LogBilinearLoss",
     "Penalty",
+    "SoftLabelLoss",
+    "SquaredEMDLoss",
     "Temperature",
     "UntrueError",
     "UntrueWarning",

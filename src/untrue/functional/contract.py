@@ -93,6 +93,24 @@ def check_shapes(
     logits: Tensor, target: Tensor, n_classes: int, n_outputs: int | None = None
 ) -> bool:
     """Whether targets are probabilities; shapes and dtypes alone are looked at."""
+    class_dim = check_logits(logits, n_classes, n_outputs)
+    soft = target.is_floating_point()
+    expected = list(logits.shape)
+    if soft:
+        expected[class_dim] = n_classes
+    else:
+        del expected[class_dim]
+    if list(target.shape) != expected:
+        kind = "probabilities" if soft else "class indices"
+        raise ArgumentError(
+            f"`target` as {kind} must have shape {tuple(expected)} for `logits` of shape "
+            f"{tuple(logits.shape)}; got {tuple(target.shape)}."
+        )
+    return soft
+
+
+def check_logits(logits: Tensor, n_classes: int, n_outputs: int | None = None) -> int:
+    """The dimension of the classes, or of the `n_outputs` that stand for them."""
     if logits.dim() < 1:
         raise ArgumentError(
             "`logits` must have shape (C), (N, C) or (N, C, d1, ...); got a scalar."
@@ -111,19 +129,7 @@ def check_shapes(
         )
     if not logits.is_floating_point():
         raise ArgumentError(f"`logits` must be floating point; got {logits.dtype}.")
-    soft = target.is_floating_point()
-    expected = list(logits.shape)
-    if soft:
-        expected[class_dim] = n_classes
-    else:
-        del expected[class_dim]
-    if list(target.shape) != expected:
-        kind = "probabilities" if soft else "class indices"
-        raise ArgumentError(
-            f"`target` as {kind} must have shape {tuple(expected)} for `logits` of shape "
-            f"{tuple(logits.shape)}; got {tuple(target.shape)}."
-        )
-    return soft
+    return class_dim
 
 
 def as_rows(x: Tensor) -> tuple[Tensor, torch.Size]:
@@ -138,23 +144,20 @@ def reduce(losses: Tensor, shares: Tensor | None, reduction: str) -> Tensor:
 
     If nothing counts, the mean is nan and its gradient 0.
     """
-    if shares is None:
-        if reduction == "mean":
-            return losses.sum() / losses.shape[0] if losses.shape[0] else losses.mean()
-        return losses.sum() if reduction == "sum" else losses
-    parts = gradient_shares(shares, reduction)
-    weighed = torch.where(parts == 0, 0.0, losses * parts)
+    weighed = weigh(losses, shares)
     if reduction == "none":
         return weighed
-    if reduction == "sum":
-        return weighed.sum()
-    total = shares.sum()
-    return weighed.sum() + (total - total) / total
+    return weighed.sum() / total(losses, shares) if reduction == "mean" else weighed.sum()
 
 
-def gradient_shares(shares: Tensor, reduction: str) -> Tensor:
-    """(N,) What one example's loss contributes to the reduced loss."""
-    return shares if reduction != "mean" else torch.where(shares == 0, 0.0, shares / shares.sum())
+def weigh(losses: Tensor, shares: Tensor | None) -> Tensor:
+    """Losses (N,), or one number for all of them, times their shares; what is ignored gives 0."""
+    return losses if shares is None else torch.where(shares == 0, 0.0, losses * shares)
+
+
+def total(losses: Tensor, shares: Tensor | None) -> Tensor:
+    """What the mean of (N,) losses divides by."""
+    return losses.new_tensor(losses.shape[0]) if shares is None else shares.sum()
 
 
 def as_penalty(penalty: Penalty | Any) -> Penalty:

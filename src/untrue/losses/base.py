@@ -1,4 +1,4 @@
-"""What all losses share: the options of `nn.CrossEntropyLoss`, checked once, and how to hold them."""
+"""What all losses share: the options of `nn.CrossEntropyLoss`, checked once and held."""
 
 from __future__ import annotations
 
@@ -47,10 +47,13 @@ class ClassLoss(nn.Module):
         }
 
 
-def check_range(name: str, value: float, low: float, high: float = math.inf) -> float:
+def check_range(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number in [low, high], or a sentence that names it."""
+    if isinstance(value, str | bytes | bool) or not hasattr(value, "__float__"):
+        raise ArgumentError(f"`{name}` must be a number; got {value!r}.")
     value = float(value)
-    if not (low <= value <= high and math.isfinite(value)):
-        rule = f"lie in [{low:g}, {high:g}]" if high < math.inf else f"be {low:g} or more"
-        raise ArgumentError(f"`{name}` must {rule}; got {value}.")
-    return value
+    if low <= value <= high and abs(value) < math.inf:
+        return value
+    rule = "be finite" if low == -math.inf else f"be {low:g} or more"
+    rule = rule if high == math.inf else f"lie in [{low:g}, {high:g}]"
+    raise ArgumentError(f"`{name}` must {rule}; got {value}.")

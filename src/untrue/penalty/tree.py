@@ -140,7 +140,7 @@ class TreePenalty(Penalty):
         upper[:1] = -1  # nothing parts above the topmost
         costs = np.append(self.height_costs[tree.heights[nodes]], 0.0)  # [-1]: above the topmost
         parents = nearest[tree.class_nodes]
-        path, starts = _paths(parents, upper)
+        path, starts = paths(parents, upper)
         return Layout(
             slots=np.argsort(tree.class_nodes),
             first=first[nodes],
@@ -225,7 +225,7 @@ class TreePenalty(Penalty):
         return f"tree of height {self.tree.max_height}, cost by height {costs}{more}{scaled}"
 
 
-def _paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:
+def paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:
     """Flat lists of the nodes from `lowest[i]` upwards, and where each list starts; -1 ends one."""
     lengths = [0] * (len(up) + 1)  # of the list from each node; [-1]: of none
     for v, above in enumerate(up.tolist()):

@@ -1,0 +1,157 @@
+"""Cross-entropy to labels that share some of their weight with the classes cheap to confuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from untrue.functional.contract import Batch, as_costs, as_penalty, read_batch
+from untrue.hierarchy import Hierarchy
+from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.subtrees import as_tree
+from untrue.penalty import Penalty
+from untrue.penalty.tensors import Costs, make_costs, product
+
+# Cells of the table of labels that are held at once when targets are probabilities.
+BLOCK = 1 << 22
+
+
+def cost_smoothed_loss(
+    logits: Tensor,
+    target: Tensor,
+    penalty: Penalty | Costs | Any,
+    *,
+    epsilon: float = 0.1,
+    gamma: float = 1.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """CE to the labels `(1 - epsilon) onehot_y + epsilon softmax_j(-gamma A[y, j])`.
+
+    Arguments as in `functional.bilinear_loss`. A target of probabilities stands for the labels of
+    its classes in those shares.
+    """
+    check_range("epsilon", epsilon, 0.0, 1.0)
+    check_range("gamma", gamma, 0.0)
+    costs = as_costs(penalty, logits)
+    batch = read_batch(
+        logits,
+        target,
+        costs.n_classes,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
+    if epsilon == 0.0 and batch.target is not None:
+        return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
+    labels = _labels(batch, costs, epsilon, gamma)
+    return batch.finish(-(labels * batch.logits.log_softmax(-1)).sum(-1))
+
+
+def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:
+    """(N, k) What the softmax is to match, each row times its weight where probabilities came."""
+    dtype = batch.logits.dtype
+    if batch.target is not None:
+        smooth = epsilon * (-gamma * costs.rows(batch.target, dtype)).softmax(-1)
+        own = torch.full_like(batch.target, 1, dtype=dtype) * (1.0 - epsilon)
+        return smooth.scatter_add(1, batch.target[:, None], own[:, None])
+    assert batch.probs is not None
+    labels = (1.0 - epsilon) * batch.probs
+    k = costs.n_classes
+    step = max(1, BLOCK // k)
+    # The table of labels is k x k: a few of its rows at a time.
+    for i in range(0, k, step):
+        some = torch.arange(i, min(i + step, k), device=labels.device)
+        table = (-gamma * costs.rows(some, dtype)).softmax(-1)
+        labels = labels + epsilon * product(batch.probs[:, i : i + step], table)
+    return labels
+
+
+class CostSmoothedLoss(ClassLoss):
+    """CE to `(1 - epsilon) onehot_y + epsilon softmax_j(-gamma A[y, j])`.
+
+    paper       label smoothing, with the smoothing placed by cost
+    penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
+    epsilon     share of the smoothed part, 0 (cross-entropy) to 1
+    gamma       how sharply it prefers cheap mistakes; 0 spreads evenly, as plain smoothing does
+    the rest    as in `nn.CrossEntropyLoss`
+    when        a mild preference among mistakes is enough; the probabilities are bent by epsilon
+
+    >>> loss = CostSmoothedLoss(Penalty.from_ordinal(3), epsilon=0.2)
+    >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+    tensor(0.4926)
+    """
+
+    def __init__(
+        self,
+        penalty: Penalty | Any,
+        *,
+        epsilon: float = 0.1,
+        gamma: float = 1.0,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        penalty = as_penalty(penalty)
+        super().__init__(
+            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
+        )
+        self.penalty, self.costs = penalty, make_costs(penalty)
+        self.epsilon = check_range("epsilon", epsilon, 0.0, 1.0)
+        self.gamma = check_range("gamma", gamma, 0.0)
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        own: dict[str, Any] = {"epsilon": self.epsilon, "gamma": self.gamma}
+        return cost_smoothed_loss(logits, target, self.costs, **own, **self._options())
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.penalty!r}, epsilon={self.epsilon:g}, gamma={self.gamma:g}, "
+            f"reduction={self.reduction!r}"
+        )
+
+
+class SoftLabelLoss(ClassLoss):
+    """CE to `softmax_j(-beta h(y, j) / h_max)`, h the height of the lowest common ancestor.
+
+    paper       Bertinetto et al., CVPR 2020 (soft labels)
+    tree        a `Hierarchy`, or a penalty made from one; classes may be inner nodes
+    beta        how close the labels are to one class: infinite is cross-entropy, 0 is uniform
+    the rest    as in `nn.CrossEntropyLoss`
+    when        ranking: near classes come next. It ruins calibration, so recalibrate before
+                deciding by cost.
+
+    >>> tree = Hierarchy.from_groups({"fish": ["trout", "ray"], "bird": ["owl"]})
+    >>> loss = SoftLabelLoss(tree, beta=4.0)
+    >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+    tensor(0.5567)
+    """
+
+    def __init__(
+        self,
+        tree: Hierarchy | Penalty,
+        *,
+        beta: float = 10.0,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        hierarchy = as_tree(tree)
+        super().__init__(
+            hierarchy.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
+        )
+        self.tree, self.beta = hierarchy, check_range("beta", beta, 0.0)
+        tallest = max(hierarchy.max_height, 1)
+        self.penalty = Penalty.from_hierarchy(hierarchy, lambda height: height / tallest)
+        self.costs = make_costs(self.penalty)
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        own: dict[str, Any] = {"epsilon": 1.0, "gamma": self.beta}
+        return cost_smoothed_loss(logits, target, self.costs, **own, **self._options())
+
+    def extra_repr(self) -> str:
+        return f"{self.tree!r}, beta={self.beta:g}, reduction={self.reduction!r}"

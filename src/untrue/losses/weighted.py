@@ -1,0 +1,94 @@
+"""Class-weighted cross-entropy, its weights taken from a penalty."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+from torch.nn import functional as F
+
+from untrue.errors import ArgumentError, UntrueWarning
+from untrue.functional.contract import as_penalty, read_batch
+from untrue.losses.base import ClassLoss, check_range
+from untrue.penalty import Penalty
+from untrue.penalty.base import Floats
+from untrue.penalty.tensors import Held
+
+
+def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
+    """(k,) `(row sum of A / mean row sum) ** power`: dear classes count more, 1 on average.
+
+    >>> class_weights(Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}))
+    array([1.5, 0.5])
+    """
+    power = check_range("power", power, 0.0)
+    penalty = as_penalty(penalty)
+    sums = penalty.row_sums()
+    if power == 0.0 or penalty.n_classes == 1:
+        return np.ones(penalty.n_classes)
+    if not sums.any():
+        raise ArgumentError(
+            "`penalty` charges nothing for any mistake, so no class can be weighed by it; "
+            "give some mistake a cost, or use nn.CrossEntropyLoss."
+        )
+    weights: Floats = (sums / sums.mean()) ** power
+    return weights
+
+
+class ClassWeightedLoss(ClassLoss):
+    """`w_y CE`, the weight `w_y` of a true class from the row sums of the penalty.
+
+    paper       folklore
+    penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
+    power       how strongly costs weigh: 0 is cross-entropy, 1 takes the row sums as they are
+    the rest    as in `nn.CrossEntropyLoss`; `weight` multiplies the weights of the penalty
+    when        what a mistake costs depends on the true class alone. Which wrong class is said it
+                cannot see: all costs of a row become one number.
+
+    >>> import torch
+    >>> loss = ClassWeightedLoss(Penalty.from_rules(3, {(0, 1): 20.0}))
+    >>> loss(torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]), torch.tensor([0, 1]))
+    tensor(0.4946)
+    """
+
+    def __init__(
+        self,
+        penalty: Penalty | Any,
+        *,
+        power: float = 1.0,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        penalty = as_penalty(penalty)
+        super().__init__(
+            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
+        )
+        self.penalty, self.power = penalty, check_range("power", power, 0.0)
+        weights = class_weights(penalty, power=power)
+        self.costs = Held()
+        self.costs._hold("weights", weights)
+        unseen = [name for name, w in zip(penalty.classes, weights, strict=True) if w == 0]
+        if unseen:
+            names = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if unseen[5:] else "")
+            warnings.warn(
+                f"Mistakes about {names} cost nothing under this penalty, so nothing will be "
+                "learnt from their examples. Give every mistake some cost.",
+                UntrueWarning,
+                stacklevel=2,
+            )
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        own: Tensor = self.costs.get_buffer("weights")
+        given = self.weight
+        both = own if given is None else own * given.to(own.dtype)
+        batch = read_batch(logits, target, self.n_classes, **self._options() | {"weight": both})
+        if batch.target is not None:
+            return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
+        assert batch.probs is not None
+        return batch.finish(-(batch.probs * batch.logits.log_softmax(-1)).sum(-1))
+
+    def extra_repr(self) -> str:
+        return f"{self.penalty!r}, power={self.power:g}, reduction={self.reduction!r}"
