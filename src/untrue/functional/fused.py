@@ -11,26 +11,26 @@ With a = alpha, b = 1 - alpha, r the cost row and y the target:
 
 `log(1 - p_j)` is exact as `log1p(-p_j)` unless j is the likeliest class *. That one is set aside:
 with q the softmax over the others, d = z_* - logsumexp(others) and c = 1 - p_* = sigmoid(-d),
-every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j q_j / (1 - p_j)
-and s = c sum_j v_j
+every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j / (1 - p_j),
+v their mean under q and s = c v
 
-                   dL/dz_m = a (c v_m - p_m s - r_* p_* q_m) + b p_m - b [m = y]     m not *
+                   dL/dz_m = q_m (a c (v_m - v) + a p_* (s - r_*) + b c) - b [m = y]     m not *
                    dL/dz_* = p_* (a (r_* - s) + b) - b [* = y]
 
 Nothing here is unbounded: as p_* tends to 1 the gradient tends to the costs, while a clamped
-logarithm would lose it. In the bilinear loss, whose gradient is nothing but differences of costs,
-these are centred in two passes, as in a textbook variance: their mean carries the rounding of
-every p, which large costs would magnify.
+logarithm would lose it. Costs are centred in two passes, as in a textbook variance: their mean
+carries the rounding of every p, which large costs would magnify.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from untrue.functional.contract import gradient_shares
+from untrue.functional.contract import reduce, total, weigh
 from untrue.functional.formula import Formula, evaluate, softplus
 from untrue.penalty.tensors import transforming
 
@@ -55,28 +55,15 @@ class _Fused(torch.autograd.Function):
     def forward(ctx: Any, formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
         step = _bilinear if formula.term == "bilinear" else _log_bilinear
         a, b = (1.0, 0.0) if formula.target is None else (formula.alpha, 1.0 - formula.alpha)
-        target = None if formula.target is None else formula.target[:, None]
         n, k = z.shape
-        block = max(1, BLOCK // k) if z.device.type == "cpu" else max(1, n)
-        if n <= block:
-            losses = step(z, rows, target, a, b)
-        else:
-            parts = range(0, n, block)
-            losses = torch.cat(
-                [
-                    step(
-                        z[i : i + block],
-                        rows[i : i + block],
-                        None if target is None else target[i : i + block],
-                        a,
-                        b,
-                    )
-                    for i in parts
-                ]
-            )
+        block = max(1, BLOCK // k if z.device.type == "cpu" else n)
+        target = formula.target
+        targets = repeat(None) if target is None else target[:, None].split(block)
+        blocks = zip(z.split(block), rows.split(block), targets, strict=False)
+        losses = torch.cat([step(*part, a, b) for part in blocks])
         ctx.formula = formula
         ctx.save_for_backward(z, rows)
-        return _reduce(formula, losses[:, 0])
+        return reduce(losses[:, 0], formula.shares, formula.reduction)
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
@@ -86,34 +73,20 @@ class _Fused(torch.autograd.Function):
             # Somebody will differentiate again: give them the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
-        if formula.shares is not None:
-            upstream = (upstream * gradient_shares(formula.shares, formula.reduction))[:, None]
-        elif formula.reduction == "mean":
-            upstream = upstream / z.shape[0]
-        elif formula.reduction == "none":
-            upstream = upstream[:, None]
-        return None, gradient * upstream, None
-
-
-def _reduce(formula: Formula, losses: Tensor) -> Tensor:
-    if formula.shares is not None:
-        losses = torch.where(formula.shares == 0, 0.0, losses * formula.shares)
-    if formula.reduction == "none":
-        return losses
-    total = losses.sum()
-    if formula.reduction == "sum":
-        return total
-    return total / (losses.shape[0] if formula.shares is None else formula.shares.sum())
+        if formula.reduction == "mean":
+            upstream = upstream / total(gradient, formula.shares)
+        upstream = weigh(upstream, formula.shares)
+        return None, gradient * (upstream[:, None] if upstream.dim() else upstream), None
 
 
 def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
     """(n, 1) Losses of a block; writes their gradients over the costs r (n, k)."""
     p = z.softmax(-1)
-    term, rest = _centre(r, p)
+    term, left = _centre(r, p)
     if target is None:
-        r.sub_(rest).mul_(p)
+        r.sub_(left).mul_(p)
         return term
-    r.mul_(a).add_(rest.mul_(-a).add_(b)).mul_(p)
+    r.mul_(a).add_(left.mul_(-a).add_(b)).mul_(p)
     r.scatter_add_(1, target, z.new_full(target.shape, -b))
     top = z.amax(-1, keepdim=True)
     ce = (top - z.gather(1, target)) - p.amax(-1, keepdim=True).log_()
@@ -123,8 +96,8 @@ def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -
 def _centre(costs: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """(n, 1) Mean of the costs under p, and what of it is left after it was taken off them."""
     mean = (costs * p).sum(-1, keepdim=True)
-    rest = costs.sub_(mean).mul(p).sum(-1, keepdim=True)
-    return mean.add_(rest), rest
+    left = costs.sub_(mean).mul(p).sum(-1, keepdim=True)
+    return mean.add_(left), left
 
 
 def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
@@ -139,9 +112,10 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: floa
     r_best = r.gather(1, best)
     minus_p = torch.mul(q, -c, out=others)
     term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
-    v = r.mul_(q).div_(minus_p.add_(1.0))
-    s = c * v.sum(-1, keepdim=True)
-    v.mul_(a * c).addcmul_(q, c * (b - a * s) - a * r_best * p_best)
+    v = r.div_(minus_p.add_(1.0))
+    mean, left = _centre(v, q)
+    s, ac = c * mean, a * c
+    v.mul_(ac).add_(a * p_best * (s - r_best) + b * c - ac * left).mul_(q)
     v.scatter_(1, best, p_best * (a * (r_best - s) + b))
     if target is None:
         return term
