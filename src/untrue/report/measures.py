@@ -72,7 +72,9 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
     digits = ",.0f" if all((row.cost / row.count).is_integer() for row in rows) else ",.2f"
     return Table(
         title,
-        f"Together {together:.0f} % of all cost." if rows else "No error costs anything.",
+        f"Together {together:.{0 if together >= 10 else 1}f} % of all cost."
+        if rows
+        else "No error costs anything.",
         (
             Column("true"),
             Column("said"),

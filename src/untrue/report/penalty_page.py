@@ -38,7 +38,7 @@ def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
     return Table(
         "Cost of saying the column when the truth is the row",
         "A right answer is free.",
-        (Column("true \\ said"), *(Column(name) for name in names)),
+        (Column("truth"), *(Column(name) for name in names)),
         tuple(rows),
     )
 
