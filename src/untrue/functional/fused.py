@@ -58,8 +58,8 @@ class _Fused(torch.autograd.Function):
         n, k = z.shape
         block = max(1, BLOCK // k if z.device.type == "cpu" else n)
         target = formula.target
-        targets = repeat(None) if target is None else target[:, None].split(block)
-        blocks = zip(z.split(block), rows.split(block), targets, strict=False)
+        targets = repeat(None) if target is None else torch.split(target[:, None], block)
+        blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
         losses = torch.cat([step(*part, a, b) for part in blocks])
         ctx.formula = formula
         ctx.save_for_backward(z, rows)
