@@ -33,6 +33,8 @@ _HOME = {
     "UntrueWarning": "untrue.errors",
 }
 _MODULES = ("decision", "errors", "functional", "hierarchy", "lab", "losses", "metrics", "penalty")
+# Not in `__all__`: a star import must not ask for frameworks that are not installed.
+_ADAPTERS = ("boosting", "reference", "sklearn")
 
 if TYPE_CHECKING:
     from untrue import decision, errors, functional, hierarchy, lab, losses, metrics, penalty
@@ -85,7 +87,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(importlib.import_module(_HOME[name]), name)
-    elif name in _MODULES:
+    elif name in _MODULES or name in _ADAPTERS:
         value = importlib.import_module(f"untrue.{name}")
     else:
         raise AttributeError(f"module 'untrue' has no attribute {name!r}")

@@ -14,9 +14,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from untrue.decision import decide
-from untrue.errors import ArgumentError, UntrueWarning
+from untrue.errors import UntrueWarning
 from untrue.penalty.stated import name_of, penalty_over
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
+from untrue.sklearn.parameters import check_count, check_number
 
 
 def _has_probs(self: MetaCostClassifier) -> bool:
@@ -62,10 +63,8 @@ class MetaCostClassifier(CostMetaEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
         """Relabel and fit; every copy gets `sample_weight` and `params` too."""
-        if self.n_estimators < 1:
-            raise ArgumentError(f"`n_estimators` must be at least 1; got {self.n_estimators}.")
-        if not 0.0 < self.max_samples <= 1.0:
-            raise ArgumentError(f"`max_samples` must lie in (0, 1]; got {self.max_samples}.")
+        check_count("n_estimators", self.n_estimators)
+        check_number("max_samples", self.max_samples, 0.0, 1.0)
         X, y = self._read_labels(X, y)  # noqa: N806
         params = self._fit_parameters(X, sample_weight, params)
         rng = check_random_state(self.random_state)

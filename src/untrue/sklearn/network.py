@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from untrue.errors import ArgumentError, DataError
 from untrue.losses import BilinearLoss, LogBilinearLoss
 from untrue.penalty.stated import penalty_over
 from untrue.sklearn.meta import positions
+from untrue.sklearn.parameters import check_choice, check_count, check_number
 from untrue.sklearn.training import Examples, Layers, Plan, run, start_layers, train
 
 LOSSES: dict[str, type[BilinearLoss | LogBilinearLoss]] = {
@@ -258,41 +258,18 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._optimizer_state = outcome.optimizer_state
 
     def _check_parameters(self) -> None:
-        _check_choice("loss", self.loss, tuple(LOSSES))
-        _check_choice("decision", self.decision, ("argmax", "cost"))
-        _check_number("alpha", self.alpha, 0.0, 1.0)
-        _check_number("learning_rate", self.learning_rate, 0.0, math.inf, open_low=True)
-        _check_number("weight_decay", self.weight_decay, 0.0, math.inf)
-        _check_number("warmup", self.warmup, 0.0, 1.0)
-        _check_number("validation_fraction", self.validation_fraction, 0.0, 1.0, open_low=True)
+        check_choice("loss", self.loss, tuple(LOSSES))
+        check_choice("decision", self.decision, ("argmax", "cost"))
+        check_number("alpha", self.alpha, 0.0, 1.0)
+        check_number("learning_rate", self.learning_rate, 0.0, math.inf, ends=False)
+        check_number("weight_decay", self.weight_decay, 0.0, math.inf)
+        check_number("warmup", self.warmup, 0.0, 1.0)
+        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0, ends=False)
         for name in ("epochs", "batch_size"):
             if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name))
-        _check_count("patience", self.patience)
+                check_count(name, getattr(self, name))
+        check_count("patience", self.patience)
         if isinstance(self.hidden, str) or not isinstance(self.hidden, Sequence | np.ndarray):
             raise ArgumentError(f"`hidden` must list the widths of layers; got {self.hidden!r}.")
         for width in self.hidden:
-            _check_count("hidden", width)
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ArgumentError(f"`{name}` must be {' or '.join(map(repr, choices))}; got {value!r}.")
-
-
-def _check_number(
-    name: str, value: Any, low: float, high: float, *, open_low: bool = False
-) -> None:
-    number = float(value) if isinstance(value, Real) else math.nan
-    inside = low < number if open_low else low <= number
-    if not (inside and number <= high and math.isfinite(number)):
-        bounds = f"lie in {'(' if open_low else '['}{low:g}, {high:g}]"
-        rule = (
-            bounds if math.isfinite(high) else f"be {'above' if open_low else 'at least'} {low:g}"
-        )
-        raise ArgumentError(f"`{name}` must {rule}; got {value!r}.")
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ArgumentError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+            check_count("hidden", width)
