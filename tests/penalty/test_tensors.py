@@ -90,6 +90,19 @@ def test_half_precision_is_computed_in_single(p: Penalty) -> None:
 
 
 @each
+def test_expected_costs_can_be_transformed(p: Penalty) -> None:
+    probs = torch.rand(5, 4, dtype=torch.float64, generator=torch.manual_seed(0))
+    jacobian = torch.func.jacrev(p.expected)(probs[0])
+    np.testing.assert_allclose(jacobian.T, p.matrix(), rtol=1e-12)
+    mapped = torch.func.vmap(p.expected)(probs)
+    np.testing.assert_allclose(mapped, p.expected(probs), rtol=1e-12)
+    probs.requires_grad_()
+    with torch.no_grad():
+        assert not p.expected(probs).requires_grad
+    assert p.expected(probs).requires_grad
+
+
+@each
 def test_what_was_made_is_remembered(p: Penalty) -> None:
     here = torch.device("cpu")
     again = pickle.loads(pickle.dumps(p))

@@ -24,9 +24,6 @@ Ints = npt.NDArray[np.int64]
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
 
-# Numbers in a block of rows that is worked on at a time: a megabyte, which caches hold.
-BLOCK = 2**17
-
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Penalty(ABC):
@@ -314,7 +311,7 @@ def real_numbers(values: Any, what: str) -> Floats:
 def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:
     """`mix` of a few rows at a time: what it works on stays in the processor's cache."""
     mixed = np.empty_like(probs)
-    step = max(1, BLOCK // probs.shape[1])
+    step = max(1, 2**17 // probs.shape[1])
     for i in range(0, len(probs), step):
         mixed[i : i + step] = mix(probs[i : i + step])
     return mixed

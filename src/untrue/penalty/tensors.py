@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import BLOCK, Penalty
+from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
@@ -225,10 +225,16 @@ def expected(penalty: Penalty, probs: Tensor) -> Tensor:
         raise PenaltyError(f"`probs` must hold real numbers; got {probs.dtype}.")
     if not probs.is_floating_point():
         return expected(penalty, _double(probs))
-    costs = costs_of(penalty, probs.device)
     given = probs.float() if probs.dtype.itemsize < 4 else probs
-    if probs.dim() == 2 and probs.device.type == "cpu" and not isinstance(costs, DenseCosts):
-        # A few rows at a time, so that what is worked on stays in the processor's cache.
-        step = max(1, BLOCK // costs.n_classes)
-        return torch.cat([costs.mix(some) for some in given.split(step)]).to(probs.dtype)
-    return costs.mix(given).to(probs.dtype)
+    if not isinstance(penalty, DensePenalty) and _plain(probs):
+        # NumPy takes a few rows at a time, which stay in the cache: several times faster, and no
+        # threads that wait for each other.
+        return torch.from_numpy(penalty.expected(given.detach().numpy())).to(probs.dtype)
+    return costs_of(penalty, probs.device).mix(given).to(probs.dtype)
+
+
+def _plain(tensor: Tensor) -> bool:
+    """Whether it can be had as an array: in main memory, not traced, not differentiated."""
+    traced = torch.compiler.is_compiling() or transforming()
+    differentiated = tensor.requires_grad and torch.is_grad_enabled()
+    return type(tensor) is Tensor and tensor.is_cpu and not traced and not differentiated
