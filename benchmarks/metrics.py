@@ -8,17 +8,15 @@ Run: `python -m benchmarks.metrics`.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks import record
 from untrue import Hierarchy, Penalty, metrics
-from untrue.lab.machine import hardware, versions
+from untrue.lab.machine import hardware
 
-RESULTS = Path(__file__).parent / "results" / "metrics.csv"
 CLASSES = 1_000
 GOAL = 2.0
 
@@ -74,36 +72,24 @@ def main() -> None:
     for name, taken in seconds.items():
         goal = f"  (goal: {GOAL:g})" if name.endswith("penalty") else ""
         print(f"{name:<45} {min(taken):6.2f} s, slowest {max(taken):.2f} s{goal}")
-    write(options.examples, seconds)
-    print(RESULTS)
+    rows = [
+        {
+            "job": name,
+            "examples": options.examples,
+            "classes": CLASSES,
+            "rounds": len(taken),
+            "fastest_s": f"{min(taken):.3f}",
+            "slowest_s": f"{max(taken):.3f}",
+        }
+        for name, taken in seconds.items()
+    ]
+    print(record.write("metrics", rows))
 
 
 def timed(job: Callable[[], object]) -> float:
     started = time.perf_counter()
     job()
     return time.perf_counter() - started
-
-
-def write(examples: int, seconds: dict[str, list[float]]) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            [
-                "job",
-                "examples",
-                "classes",
-                "rounds",
-                "fastest_s",
-                "slowest_s",
-                "hardware",
-                "versions",
-            ]
-        )
-        used = " ".join(f"{name}={version}" for name, version in versions())
-        for name, taken in seconds.items():
-            low, high = f"{min(taken):.3f}", f"{max(taken):.3f}"
-            writer.writerow([name, examples, CLASSES, len(taken), low, high, hardware(), used])
 
 
 if __name__ == "__main__":

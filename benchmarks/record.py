@@ -15,7 +15,8 @@ def write(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
     """Replace `results/NAME.csv` by these rows."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.csv"
-    where = {"hardware": hardware(), "versions": versions()}
+    used = " ".join(f"{package}={version}" for package, version in versions())
+    where = {"hardware": hardware(), "versions": used}
     columns = list(dict.fromkeys(key for row in rows for key in row)) + list(where)
     temporary = path.with_suffix(".partial")
     with temporary.open("w", newline="") as file:

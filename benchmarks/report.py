@@ -8,9 +8,7 @@ is then run as a user would, in a process of its own. Writes benchmarks/results/
 
 from __future__ import annotations
 
-import csv
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -19,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import record
 from untrue.lab import plans
 from untrue.lab.experiments import EXPERIMENTS, axes
 from untrue.lab.records import DatasetInfo, Decision, Provenance, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
 
-RESULTS = Path(__file__).parent / "results" / "report.csv"
 LIMIT = 15.0
 
 
@@ -47,17 +45,10 @@ def main() -> None:
             "processor_seconds": round(own, 2),
             "limit_seconds": LIMIT,
             "page_megabytes": round(page.stat().st_size / 1e6, 2),
-            "cores": os.cpu_count(),
             "load": round(load, 1),
-            "machine": platform.machine(),
-            "python": platform.python_version(),
         }
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerow(row)
     print(row)
+    print(record.write("report", [row]))
 
 
 def fill(folder: Path, data: str) -> int:
