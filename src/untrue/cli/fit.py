@@ -102,7 +102,7 @@ def fit(
     )
 
     from untrue.cli.showing import console, say, show
-    from untrue.report.fit_page import fit_page, lead, metrics, ways_table
+    from untrue.report.fit_page import changes_table, fit_page, lead, metrics, ways_table
     from untrue.report.measures import costliest
     from untrue.report.page import write
     from untrue.tools.fit import fit as run_fit
@@ -131,6 +131,9 @@ def fit(
         )
     say(where, "")
     show(where, ways_table(found))
+    changes = changes_table(found)
+    if changes is not None:
+        show(where, changes)
     kept = found.ways[found.chosen]
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))

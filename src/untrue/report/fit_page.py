@@ -31,31 +31,50 @@ MOST_CLASSES = 60
 
 
 def ways_table(found: FitResult) -> Table:
-    """Each way to answer on the test part, with what it changes beside the plain model."""
+    """Each way to answer, measured on the test part."""
     measures = [m for m in MEASURES if m.field in SHOWN]
     measures = [m for m in measures if getattr(found.ways[0].summary, m.field) is not None]
-    compared = any(way.change for way in found.ways)
-    rows: list[tuple[Cell, ...]] = []
-    for way in found.ways:
-        cells: list[Cell] = [way.name, *(shown(m, way.summary) for m in measures)]
-        if compared:
-            change = way.change
-            cells += [
-                None if change is None else signed(change.accuracy, 100.0, "+.1f"),
-                None if change is None else signed(change.expected_cost, digits="+.2g"),
-            ]
-        rows.append(tuple(cells))
-    columns = [Column("model and decision"), *(Column(m.name) for m in measures)]
-    if compared:
-        columns += [Column("accuracy change (points)"), Column("cost change")]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
-        "In brackets: 95 % bootstrap intervals; changes are paired, beside the first row. "
-        + zone_words(found.zone_above)
-        + " The stressed row is the model in the folder.",
-        tuple(columns),
-        tuple(rows),
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The stressed row "
+        "is the model in the folder.",
+        (Column("model and decision"), *(Column(m.name) for m in measures)),
+        tuple((way.name, *(shown(m, way.summary) for m in measures)) for way in found.ways),
         strong=frozenset({found.chosen}),
+    )
+
+
+def changes_table(found: FitResult) -> Table | None:
+    """What each way changes beside the plain model; None without one."""
+    rows: list[tuple[Cell, ...]] = []
+    strong = set()
+    for position, way in enumerate(found.ways):
+        if way.change is None:
+            continue
+        cells: list[Cell] = [
+            way.name,
+            signed(way.change.accuracy, 100.0, "+.1f"),
+            signed(way.change.expected_cost, digits="+.2g"),
+        ]
+        if found.zone_above is not None:
+            cells.append(signed(way.change.zone_errors, digits="+,.0f"))
+        if position == found.chosen:
+            strong.add(len(rows))
+        rows.append(tuple(cells))
+    if not rows:
+        return None
+    zone = [Column("errors in the zone")] if found.zone_above is not None else []
+    return Table(
+        f"What changes beside {found.ways[0].name}",
+        "Paired: both answer the same examples. An interval across 0 is no clear change.",
+        (
+            Column("model and decision"),
+            Column("accuracy (points)"),
+            Column("cost of an answer"),
+            *zone,
+        ),
+        tuple(rows),
+        strong=frozenset(strong),
     )
 
 
@@ -95,6 +114,9 @@ def fit_page(found: FitResult) -> Page:
     """Before and after as a page."""
     kept, plain = found.ways[found.chosen], found.ways[0]
     first: list[Part] = [ways_table(found)]
+    changes = changes_table(found)
+    if changes is not None:
+        first.append(changes)
     compared = kept is not plain and kept.change is not None
     if compared:
         first.append(_change_figure(found, plain, kept))
