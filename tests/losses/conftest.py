@@ -1,5 +1,91 @@
-"""Small tensors are quicker on one thread, above all on a busy machine."""
+"""The losses of the house in one list, and what to feed them."""
 
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
 import torch
 
+from untrue import Hierarchy, Penalty, losses
+
+# Small tensors are quicker on one thread, above all on a busy machine.
 torch.set_num_threads(1)
+
+K = 7
+# With a class at an inner node ("c"), an only child ("b", "x") and leaves at three depths.
+TREE = Hierarchy.from_dict(
+    {"any": {"a": ["s", "t"], "b": ["x"], "c": {"d": ["d1", "d2"], "e": None}}},
+    classes=["x", "d2", "c", "s", "e", "t", "d1"],
+)
+PENALTIES = {
+    "dense": Penalty.from_matrix(
+        np.random.default_rng(0).uniform(0.1, 5, (K, K)) * (1 - np.eye(K))
+    ),
+    "rules": Penalty.from_rules(K, {(0, 1): 0.3, (0, 2): 5.0, (4, 1): 0.0}, default=0.7),
+    "tree": Penalty.from_hierarchy(TREE, {1: 1.0, 2: 3.5, 3: 0.7}).normalized("rows"),
+}
+OURS = {
+    f"{loss.__name__}-{form}": partial(loss, penalty)
+    for loss in (losses.BilinearLoss, losses.LogBilinearLoss)
+    for form, penalty in PENALTIES.items()
+}
+RIVALS = {
+    "ClassWeightedLoss-dense": partial(losses.ClassWeightedLoss, PENALTIES["dense"]),
+    "CostSmoothedLoss-rules": partial(losses.CostSmoothedLoss, PENALTIES["rules"]),
+    "CostSmoothedLoss-tree": partial(losses.CostSmoothedLoss, PENALTIES["tree"], epsilon=0.7),
+    "SoftLabelLoss": partial(losses.SoftLabelLoss, TREE, beta=3.0),
+    "HierarchicalLoss-height": partial(losses.HierarchicalLoss, TREE, decay=0.4),
+    "HierarchicalLoss-depth": partial(losses.HierarchicalLoss, TREE, decay=0.4, by="depth"),
+    "CostRegressionLoss-dense": partial(losses.CostRegressionLoss, PENALTIES["dense"]),
+    "SquaredEMDLoss-tree": partial(losses.SquaredEMDLoss, PENALTIES["tree"], mu=0.3),
+    "ConditionalSoftmaxLoss": partial(losses.ConditionalSoftmaxLoss, TREE),
+}
+EVERY = OURS | RIVALS
+
+
+@pytest.fixture(params=EVERY.values(), ids=EVERY.keys())
+def make(request):
+    """Makes a loss, any of the house, of K classes; takes options."""
+    return request.param
+
+
+@pytest.fixture(params=OURS.values(), ids=OURS.keys())
+def make_ours(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def tree():
+    return TREE
+
+
+@pytest.fixture(scope="session")
+def penalties():
+    return PENALTIES
+
+
+@pytest.fixture(scope="session")
+def draw():
+    return _draw
+
+
+def _draw(
+    *shape: int,
+    soft: bool = False,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+    loss: torch.nn.Module | None = None,
+):
+    """Logits of a shape, whose C is K, and targets that fit; `loss` may want more logits."""
+    generator = torch.Generator().manual_seed(seed)
+    at = 0 if len(shape) == 1 else 1
+    outputs = list(shape)
+    outputs[at] = K if loss is None else loss.n_outputs
+    z = (torch.randn(*outputs, generator=generator, dtype=torch.float64) * 4).to(dtype)
+    if soft:
+        y = torch.randn(*shape, generator=generator, dtype=torch.float64)
+        return z, y.softmax(at).to(dtype)
+    rest = shape[:0] if len(shape) == 1 else (shape[0], *shape[2:])
+    return z, torch.randint(0, K, rest, generator=generator)
