@@ -163,7 +163,9 @@ def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
     try:
         matrix = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise PenaltyError(f"not a plain .npy array ({error}).") from None
+        # NumPy's own words would advise to load a pickle after all.
+        reason = "objects and pickles are refused" if "pickle" in str(error) else error
+        raise PenaltyError(f"not a plain .npy array ({reason}).") from None
     if not isinstance(matrix, np.ndarray):  # an archive of several arrays, by its content
         matrix.close()
         raise PenaltyError("not a plain .npy array.")
