@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,23 @@ def test_a_file_that_is_no_image_is_named(folder: Path, capsys: pytest.CaptureFi
     assert exit_code(words) == 2
     assert "images/dog/7.png is not an image; remove it from the folder." in capsys.readouterr().err
     assert not (folder / "model").exists()
+
+
+def test_an_interrupt_ends_it_and_leaves_nothing(folder: Path) -> None:
+    command = [
+        sys.executable, "-m", "untrue", "fit", "wine.csv", "--target", "wine", "--out", "model",
+        "--penalty", "costs.toml", "--epochs", "1000000", "--patience", "1000000",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "wine.csv: 178 examples (table)\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "interrupted\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["costs.toml", "wine.csv"]

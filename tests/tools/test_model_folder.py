@@ -155,6 +155,9 @@ def test_a_model_is_replaced_only_when_asked(copy: Path, fitted: FitResult, tmp_
         check_target(other, overwrite=True)
     with pytest.raises(ArgumentError, match="is a file; name a folder"):
         check_target(other / "precious")
+    with pytest.raises(ArgumentError, match=r"cannot be made: .*precious is no folder"):
+        check_target(other / "precious" / "deep" / "model")
+    check_target(other / "deep" / "model")
 
 
 def test_what_fails_half_way_leaves_the_old_model(copy: Path, fitted: FitResult) -> None:

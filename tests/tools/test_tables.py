@@ -106,3 +106,11 @@ def test_a_row_far_down_is_counted_right(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("p,q\n" + "\n".join(rows) + "\n")
     with pytest.raises(DataError, match="data row 150001, column 'p': 'half' is not a number"):
         read_table(open_table(tmp_path / "t.csv"), {"p": "number"})
+
+
+def test_cells_may_hold_line_ends_wherever_they_stand(tmp_path: Path) -> None:
+    text = "who,note\n" + 'a,"two\nlines, and more"\n' * 100_000
+    (tmp_path / "t.csv").write_text(text)
+    table = read_table(open_table(tmp_path / "t.csv"), {"who": "label", "note": "text"})
+    assert table.num_rows == 100_000
+    assert set(table["note"].to_pylist()) == {"two\nlines, and more"}

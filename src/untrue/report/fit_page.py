@@ -187,7 +187,7 @@ def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
     }
     rows = tuple(
         ChangeRow(
-            f"{row.true} taken for {row.said}",
+            f"{row.true} → {row.said}",
             float(row.count),
             float(after.get((row.true, row.said), 0)),
         )
@@ -195,7 +195,8 @@ def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
     )
     return Change(
         "The plain model's costliest errors, and what became of them",
-        "Each line is one kind of error, the costliest first: to the left is fewer.",
+        "Each line is one kind of error (the truth → what was said), the costliest first: to the "
+        "left is fewer.",
         Axis("errors on the test part", from_zero=True),
         rows,
         before=plain.name,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
 def check_target(folder: Path, *, overwrite: bool = False) -> None:
     """The place is free, or a model that may be replaced: asked before any training."""
     if not folder.exists():
+        above = next(path for path in folder.absolute().parents if path.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise ArgumentError(f"{folder} cannot be made: {above} is no folder to write into.")
         return
     if not folder.is_dir():
         raise ArgumentError(f"{folder} is a file; name a folder for the model.")

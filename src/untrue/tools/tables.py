@@ -150,7 +150,7 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
                 column_names=list(file.names), skip_rows=1, use_threads=threads
             ),
             parse_options=csv_reader.ParseOptions(
-                delimiter=file.delimiter, newlines_in_values=False
+                delimiter=file.delimiter, newlines_in_values=True
             ),
             convert_options=csv_reader.ConvertOptions(
                 include_columns=list(columns),
