@@ -27,6 +27,10 @@ from untrue import (
 )
 from untrue.errors import ArgumentError, UntrueError
 from untrue.losses import soft_labels
+from untrue.losses.emd import squared_emd_loss
+from untrue.losses.hierarchical import conditional_softmax_loss, hierarchical_loss
+from untrue.losses.regression import cost_regression_loss
+from untrue.losses.soft_labels import cost_smoothed_loss
 from untrue.losses.weighted import class_weights
 
 K = 7
@@ -346,7 +350,30 @@ def test_the_wasserstein_term_without_squares_is_the_bilinear_loss(penalties, dr
     torch.testing.assert_close(BilinearLoss(penalties["dense"], 1.0)(z, y), plan.sum(1).mean())
 
 
-# What is refused
+# Functions, and what is refused
+
+
+def test_functions_are_the_modules(tree, penalties, draw) -> None:
+    penalty, matrix = penalties["dense"], torch.tensor(penalties["dense"].matrix())
+    z, y = draw(4, K)
+    pairs = [
+        (cost_smoothed_loss, CostSmoothedLoss, {"epsilon": 0.4, "gamma": 2.0}),
+        (cost_regression_loss, CostRegressionLoss, {}),
+        (squared_emd_loss, SquaredEMDLoss, {"strength": 2.0, "mu": 0.1}),
+    ]
+    for function, module, options in pairs:
+        expected = module(penalty, **options)(z, y)
+        assert torch.equal(function(z, y, penalty, **options), expected)
+        assert torch.equal(function(z, y, matrix, **options), expected)
+    expected = HierarchicalLoss(tree, decay=0.3)(z, y)
+    with torch.inference_mode():
+        hierarchical_loss(z, y, tree, decay=0.3)
+    ours = hierarchical_loss(z.requires_grad_(), y, tree, decay=0.3)
+    ours.backward()  # also after a first call without gradients
+    assert torch.equal(ours, expected)
+    z, y = draw(4, K, loss=ConditionalSoftmaxLoss(tree))
+    expected = ConditionalSoftmaxLoss(tree)(z, y)
+    assert torch.equal(conditional_softmax_loss(z, y, penalties["tree"]), expected)
 
 
 @pytest.mark.parametrize("loss", [HierarchicalLoss, SoftLabelLoss, ConditionalSoftmaxLoss])

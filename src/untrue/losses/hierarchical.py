@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -36,7 +37,7 @@ def hierarchical_loss(
     """
     check_range("decay", decay, 0.0)
     _check_by(by)
-    subtrees = tree if isinstance(tree, Subtrees) else _subtrees(tree, logits)
+    subtrees = _as_subtrees(tree, logits)
     batch = read_batch(
         logits,
         target,
@@ -67,7 +68,7 @@ def conditional_softmax_loss(
     logits score nodes, not classes alone: (n_outputs), (N, n_outputs) or (N, n_outputs, d1, ...),
     in the order of `ConditionalSoftmaxLoss.outputs`.
     """
-    subtrees = tree if isinstance(tree, Subtrees) else _subtrees(tree, logits)
+    subtrees = _as_subtrees(tree, logits)
     batch = read_batch(
         logits,
         target,
@@ -88,8 +89,14 @@ def _check_by(by: str) -> None:
         raise ArgumentError(f"`by` must be 'height' or 'depth'; got {by!r}.")
 
 
-def _subtrees(tree: Hierarchy | Penalty, logits: Tensor) -> Subtrees:
-    return Subtrees(as_tree(tree)).to(logits.device)
+def _as_subtrees(tree: Hierarchy | Penalty | Subtrees, logits: Tensor) -> Subtrees:
+    return tree if isinstance(tree, Subtrees) else _subtrees_of(as_tree(tree), logits.device)
+
+
+@lru_cache(maxsize=4)
+def _subtrees_of(tree: Hierarchy, device: torch.device) -> Subtrees:
+    with torch.inference_mode(False):  # else what is remembered could never be trained with
+        return Subtrees(tree).to(device)
 
 
 def _along_paths(subtrees: Subtrees, batch: Batch, given: Tensor, factor: Tensor | None) -> Tensor:
