@@ -150,7 +150,10 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
                 column_names=list(file.names), skip_rows=1, use_threads=threads
             ),
             parse_options=csv_reader.ParseOptions(
-                delimiter=file.delimiter, newlines_in_values=True
+                delimiter=file.delimiter,
+                newlines_in_values=True,
+                # In a file of one column an empty line is a missing value.
+                ignore_empty_lines=len(file.names) > 1,
             ),
             convert_options=csv_reader.ConvertOptions(
                 include_columns=list(columns),
