@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from untrue.lab.layers import Dropout, FirstConv2d
+from untrue.lab.layers import Dense, Dropout, FirstConv2d, OddConv2d
 
 FORMATS = [torch.channels_last, torch.contiguous_format]
 
@@ -38,6 +38,36 @@ def test_a_gradient_for_the_input_is_there_when_wanted() -> None:
     layer(x).sum().backward()
     assert x.grad is not None
     assert x.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("channels", [(20, 50), (3, 27), (8, 48), (5, 4), (16, 31)])
+def test_odd_channels_have_pytorchs_values_and_gradients(
+    layout: torch.memory_format, channels: tuple[int, int]
+) -> None:
+    torch.manual_seed(0)
+    ours = OddConv2d(*channels, 5, padding=2).double()
+    plain = nn.Conv2d(*channels, 5, padding=2).double()
+    plain.load_state_dict(ours.state_dict())
+    ours = ours.to(memory_format=layout)
+    x = torch.randn(3, channels[0], 7, 6, dtype=torch.float64).contiguous(memory_format=layout)
+    first, second = x.clone().requires_grad_(), x.clone().requires_grad_()
+    incoming = torch.randn(3, channels[1], 7, 6, dtype=torch.float64)
+    ours(first).backward(incoming)
+    plain(second).backward(incoming)
+    torch.testing.assert_close(ours(first), plain(second))
+    torch.testing.assert_close(first.grad, second.grad)
+    torch.testing.assert_close(ours.weight.grad, plain.weight.grad)
+    torch.testing.assert_close(ours.bias.grad, plain.bias.grad)
+
+
+def test_a_dense_layer_is_pytorchs_with_its_matrix_turned() -> None:
+    torch.manual_seed(0)
+    ours, plain = Dense(7, 3), nn.Linear(7, 3)
+    ours.weight.data.copy_(plain.weight.data.t())
+    ours.bias.data.copy_(plain.bias.data)
+    x = torch.randn(5, 7)
+    torch.testing.assert_close(ours(x), plain(x))
 
 
 @pytest.mark.parametrize("p", [0.2, 0.25, 0.5])

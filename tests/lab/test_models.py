@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from untrue.errors import ArgumentError
+from untrue.lab.layers import Dense
 from untrue.lab.models import build, parameter_count
 from untrue.lab.networks import NETWORKS
 
@@ -21,7 +22,7 @@ TOTALS = {"mnist": 1_256_080, "cifar10": 2_413_418, "cifar100": 2_503_508}
 @pytest.mark.parametrize("name", PAPER)
 def test_parameter_counts_are_the_papers(name: str) -> None:
     network = build(name)
-    layers = [m for m in network if isinstance(m, nn.Conv2d | nn.Linear)]
+    layers = [m for m in network if isinstance(m, nn.Conv2d | Dense)]
     assert [parameter_count(layer) for layer in layers] == PAPER[name]
     assert parameter_count(network) == TOTALS[name]
 
@@ -29,7 +30,7 @@ def test_parameter_counts_are_the_papers(name: str) -> None:
 def test_the_released_variant_has_three_convolutions_a_block_and_one_more_dense_layer() -> None:
     network = build("cifar10-released")
     assert sum(isinstance(m, nn.Conv2d) for m in network) == 9
-    assert [m.out_features for m in network if isinstance(m, nn.Linear)] == [1000, 1000, 500, 10]
+    assert [m.out_features for m in network if isinstance(m, Dense)] == [1000, 1000, 500, 10]
 
 
 @pytest.mark.parametrize(
@@ -65,10 +66,21 @@ def test_pooling_before_relu_gives_the_values_of_relu_before_pooling() -> None:
     assert torch.equal(nn.Sequential(*swapped)(x), network(x))
 
 
+def test_first_weights_are_glorot_uniform_and_biases_zero() -> None:
+    torch.manual_seed(0)
+    for layer in build("mnist"):
+        if isinstance(layer, nn.Conv2d | Dense):
+            fans = sum(layer.weight.shape[:2]) * layer.weight[0][0].numel()
+            limit = (6 / fans) ** 0.5
+            assert 0.98 * limit < layer.weight.abs().max() <= limit
+            assert layer.bias is not None
+            assert not layer.bias.any()
+
+
 def test_width_scales_the_channels() -> None:
     network = build("cifar100", width=0.25)
     assert [m.out_channels for m in network if isinstance(m, nn.Conv2d)] == [16, 16, 32, 32, 64, 64]
-    assert next(m for m in network if isinstance(m, nn.Linear)).in_features == 64
+    assert next(m for m in network if isinstance(m, Dense)).in_features == 64
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -77,7 +89,7 @@ def test_the_work_per_image_is_what_the_layers_do(name: str) -> None:
     x = torch.rand(1, *NETWORKS[name].image_shape)
     for layer in build(name).eval():
         x = layer(x)
-        if isinstance(layer, nn.Conv2d | nn.Linear):
+        if isinstance(layer, nn.Conv2d | Dense):
             work += layer.weight.numel() * (x.shape[2] * x.shape[3] if x.ndim == 4 else 1)
     assert NETWORKS[name].macs == pytest.approx(work, rel=0.05)
 

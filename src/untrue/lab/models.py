@@ -15,7 +15,7 @@ from torch import nn
 
 from untrue.errors import ArgumentError
 from untrue.lab import networks
-from untrue.lab.layers import Dropout, FirstConv2d
+from untrue.lab.layers import Dense, Dropout, FirstConv2d, OddConv2d
 
 
 def build(
@@ -58,10 +58,13 @@ def build(
         )
     network = nn.Sequential(layers)
     for module in network.modules():
-        if isinstance(module, nn.Conv2d | nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
+        if isinstance(module, nn.Conv2d | Dense):
+            # Drawn as (out, in), the order of PyTorch's own layers.
+            dense = isinstance(module, Dense)
+            drawn = torch.empty_like(module.weight.t() if dense else module.weight)
+            drawn = nn.init.xavier_uniform_(drawn.contiguous())
+            module.weight.data.copy_(drawn.t() if dense else drawn)
+            nn.init.zeros_(module.bias)  # type: ignore[arg-type]
     return network
 
 
@@ -85,9 +88,9 @@ def _digits(channels: int, dense: int, n_classes: int) -> Layers:
         pool1=nn.MaxPool2d(2),
         relu1=nn.ReLU(),
         flatten=nn.Flatten(),
-        dense1=nn.Linear(channels * 16, dense),
+        dense1=Dense(channels * 16, dense),
         relu2=nn.ReLU(),
-        out=nn.Linear(dense, n_classes),
+        out=Dense(dense, n_classes),
     )
 
 
@@ -97,14 +100,14 @@ def _mnist(first: int, second: int, dense: int, n_classes: int) -> Layers:
         pool1=nn.MaxPool2d(2),
         relu1=nn.ReLU(),
         dropout1=Dropout(0.2),
-        conv2=nn.Conv2d(first, second, 5, padding=2),
+        conv2=OddConv2d(first, second, 5, padding=2),
         pool2=nn.MaxPool2d(2),
         relu2=nn.ReLU(),
         dropout2=Dropout(0.2),
         flatten=nn.Flatten(),
-        dense1=nn.Linear(second * 49, dense),
+        dense1=Dense(second * 49, dense),
         relu3=nn.ReLU(),
-        out=nn.Linear(dense, n_classes),
+        out=Dense(dense, n_classes),
     )
 
 
@@ -131,10 +134,10 @@ def _cifar(
         layers[f"dropout{block}"] = Dropout(0.25)
     layers["flatten"] = nn.Flatten()
     for place, count in enumerate(dense, start=1):
-        layers[f"dense{place}"] = nn.Linear(before, count)
+        layers[f"dense{place}"] = Dense(before, count)
         layers[f"dense_relu{place}"] = nn.ReLU()
         if dense_dropout:
             layers[f"dense_dropout{place}"] = Dropout(dense_dropout)
         before = count
-    layers["out"] = nn.Linear(before, n_classes)
+    layers["out"] = Dense(before, n_classes)
     return layers
