@@ -30,10 +30,12 @@ def audited(
     return audit(folder / "p.parquet", penalty, resamples=200)
 
 
-def drawn(k: int, n: int, *, sharpness: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def drawn(
+    k: int, n: int, *, sharpness: float = 1.0, doubt: float = 0.7
+) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities, calibrated when sharpness is 1, and truths drawn from them."""
     rng = np.random.default_rng(0)
-    probs = rng.dirichlet([0.7] * k, size=n)
+    probs = rng.dirichlet([doubt] * k, size=n)
     true = (rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=k - 1)
     sharp = probs**sharpness
     return sharp / sharp.sum(axis=1, keepdims=True), true
@@ -56,7 +58,7 @@ def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
     assert "calibrate them first (untrue.calibrate)" in audit_page.decision_sentence(found)
     assert "too sure of itself" in audit_page.reliability_figure(found).see
     mild = Penalty.from_rules(["a", "b", "c"], {("a", "b"): 3.0})
-    flat = audited(tmp_path, mild, *drawn(3, 1500, sharpness=0.02))
+    flat = audited(tmp_path, mild, *drawn(3, 1500, sharpness=0.02, doubt=0.1))
     assert "raises the cost: the probabilities mislead it" in audit_page.decision_sentence(flat)
     assert "less sure than it could be" in audit_page.reliability_figure(flat).see
 
