@@ -204,8 +204,8 @@ class Subtrees(Held):
 
 
 def _bounded(x: Tensor) -> Tensor:
-    """Logits of -inf (a class ruled out) become so low that nothing is left of them but a number:
-    a subtree all ruled out still has differences."""
+    """Logits of -inf (classes ruled out) as numbers that no exponential can tell from it, low but
+    so that a few of them can be added up: then a subtree all ruled out has differences too."""
     return x.clamp(min=torch.finfo(x.dtype).min / 4)
 
 
