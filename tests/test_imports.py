@@ -49,7 +49,9 @@ def imported(path: Path) -> set[str]:
             if node.level:
                 kept = package.rstrip(".").split(".")
                 base = ".".join([*kept[: len(kept) - node.level + 1], *([base] if base else [])])
-            found |= {f"{base}.{alias.name}" for alias in node.names} if base == "untrue" else {base}
+            found |= (
+                {f"{base}.{alias.name}" for alias in node.names} if base == "untrue" else {base}
+            )
     return {name for name in found if name.startswith("untrue.")}
 
 
