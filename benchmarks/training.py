@@ -32,8 +32,8 @@ GOAL = 1.6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--steps", type=int, default=25)
     options = parser.parse_args()
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
