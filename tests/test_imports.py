@@ -25,6 +25,7 @@ ROOMS = [
     "metrics",
     "penalty",
     "hierarchy",
+    "placing",
     "errors",
 ]
 ADAPTERS = {"sklearn", "boosting"}

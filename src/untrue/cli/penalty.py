@@ -33,8 +33,8 @@ def show(
     from untrue.cli.showing import console, say
     from untrue.cli.showing import show as print_table
     from untrue.penalty import Penalty
+    from untrue.placing import check_parent, place_text
     from untrue.report.penalty_page import cost_tables, penalty_page
-    from untrue.tools.placing import check_parent, place_text
     from untrue.tools.starting import split_names
 
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
@@ -81,7 +81,7 @@ def convert(
 ) -> None:
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.penalty import Penalty
-    from untrue.tools.placing import check_parent
+    from untrue.placing import check_parent
     from untrue.tools.starting import split_names
 
     check_free(target, force=force)
@@ -102,7 +102,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
     """Write a commented TOML of costs to fill in, by names or by a tree of classes."""
-    from untrue.tools.placing import place_text
+    from untrue.placing import place_text
     from untrue.tools.starting import split_names, template
     from untrue.tools.trees import read_tree
 
@@ -140,9 +140,9 @@ def suggest(
     """Suggest a starting matrix from a confusion matrix and the costs you know."""
     from untrue.cli.showing import console, say
     from untrue.cli.showing import show as print_table
+    from untrue.placing import check_parent
     from untrue.report.penalty_page import suggestion_table
     from untrue.tools.confusion_file import read_confusion_csv
-    from untrue.tools.placing import check_parent
     from untrue.tools.starting import parse_rule
     from untrue.tools.starting import suggest as suggestion
 

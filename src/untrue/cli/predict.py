@@ -40,7 +40,7 @@ def predict(
 
     The file has a row for each example; `untrue audit` reads it as is.
     """
-    from untrue.tools.placing import check_parent
+    from untrue.placing import check_parent
 
     check_parent(out)
     if out.suffix.lower() not in (".csv", ".parquet"):

@@ -14,8 +14,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +28,7 @@ from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
+from untrue.placing import place_bytes
 
 T = TypeVar("T")
 
@@ -77,20 +76,7 @@ def _compare(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> None:
 
 def save(penalty: Penalty, path: Path) -> Path:
     """Write to a temporary name beside `path`, then move into place."""
-    content = _by_suffix(path, _WRITERS)(penalty)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp is private to its user; the file should be what a plain open() would have made.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    return place_bytes(path, _by_suffix(path, _WRITERS)(penalty))
 
 
 def _by_suffix(path: Path, table: Mapping[str, T]) -> T:

@@ -11,15 +11,13 @@ browser to fetch anything.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from untrue.placing import place_bytes
 from untrue.report import web
 from untrue.report.figures import Change, Confusion, Curves, Figure
 from untrue.report.needs import need
@@ -81,20 +79,7 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
     """As `write_text`, for bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp lets nobody else read; a page is for showing around.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(part).chmod(0o666 & ~mask)
-        Path(part).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(part).unlink()
-        raise
-    return path
+    return place_bytes(path, content)
 
 
 def _described(part: Part) -> dict[str, Any]:

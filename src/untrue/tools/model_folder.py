@@ -21,12 +21,12 @@ from typing import Any
 import untrue
 from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.penalty import Penalty
+from untrue.placing import placed_folder
 from untrue.tools.images import ImageRules
 from untrue.tools.json_numbers import plain
 from untrue.tools.model import Model
 from untrue.tools.needs import need
 from untrue.tools.networks import NETWORKS, NetworkSpec, build
-from untrue.tools.placing import placed_folder
 from untrue.tools.preprocess import TableRules
 
 # Raised when an older program could no longer read what is written.

@@ -13,11 +13,11 @@ from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
+from untrue.placing import placed_file
 from untrue.tools.features import Schema
 from untrue.tools.labels import ABSTAINED, LabelReader
 from untrue.tools.model import Model, argmax
 from untrue.tools.needs import need
-from untrue.tools.placing import placed_file
 from untrue.tools.preprocess import TableRules
 from untrue.tools.sources import Labels, Source, open_source
 

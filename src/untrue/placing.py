@@ -14,15 +14,19 @@ from untrue.errors import ArgumentError
 
 def place_text(path: Path, text: str) -> Path:
     """Write `text` under a temporary name beside `path`, then move it into place."""
+    return place_bytes(path, text.encode())
+
+
+def place_bytes(path: Path, content: bytes) -> Path:
+    """As `place_text`, for bytes."""
     with placed_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
     return path
 
 
 @contextmanager
 def placed_file(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; what is written there takes its place at the end."""
-    check_parent(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
