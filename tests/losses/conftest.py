@@ -10,9 +10,6 @@ import torch
 
 from untrue import Hierarchy, Penalty, losses
 
-# Small tensors are quicker on one thread, above all on a busy machine.
-torch.set_num_threads(1)
-
 K = 7
 # With a class at an inner node ("c"), an only child ("b", "x") and leaves at three depths.
 TREE = Hierarchy.from_dict(

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import strategies as st
 
 from untrue import Hierarchy, Penalty
-
-torch.set_num_threads(1)  # small tensors are quicker on one thread
 
 Twin = tuple[Penalty, Any]
 costs = st.sampled_from([0.0, 1.0, 0.1, 2.5, 7.0, 1e-3, 30.0])
