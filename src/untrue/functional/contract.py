@@ -78,7 +78,7 @@ def read_batch(
         return Batch(z, None, probs, None, shape, dtype, reduction)
     flat = target.reshape(-1)
     counted = flat != ignore_index
-    flat = flat.masked_fill(~counted, 0).long()
+    flat = torch.where(counted, flat, 0).long()
     shares = counted.to(z.dtype)
     shares = shares if weight is None else shares * weight[flat]
     return Batch(z, flat, None, shares, shape, dtype, reduction)
@@ -152,7 +152,7 @@ def reduce(losses: Tensor, shares: Tensor | None, reduction: str) -> Tensor:
 
 def weigh(losses: Tensor, shares: Tensor | None) -> Tensor:
     """Losses (N,), or one number for all of them, times their shares; what is ignored gives 0."""
-    return losses if shares is None else torch.where(shares == 0, 0.0, losses * shares)
+    return losses if shares is None else (losses * shares).masked_fill(shares == 0, 0.0)
 
 
 def total(losses: Tensor, shares: Tensor | None) -> Tensor:
