@@ -134,6 +134,8 @@ def check_logits(logits: Tensor, n_classes: int, n_outputs: int | None = None) -
 
 def as_rows(x: Tensor) -> tuple[Tensor, torch.Size]:
     """(C), (N, C) or (N, C, d1, ...) -> (examples, C), and the shape of the examples."""
+    if x.dim() == 2:
+        return x, x.shape[:1]
     if x.dim() > 2:
         x = x.movedim(1, -1)
     return x.reshape(-1, x.shape[-1]), x.shape[:-1]

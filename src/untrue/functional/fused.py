@@ -55,12 +55,14 @@ class _Fused(torch.autograd.Function):
     def forward(ctx: Any, formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
         step = _bilinear if formula.term == "bilinear" else _log_bilinear
         a, b = (1.0, 0.0) if formula.target is None else (formula.alpha, 1.0 - formula.alpha)
-        n, k = z.shape
-        block = max(1, BLOCK // k if z.device.type == "cpu" else n)
-        target = formula.target
-        targets = repeat(None) if target is None else torch.split(target[:, None], block)
-        blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
-        losses = torch.cat([step(*part, a, b) for part in blocks])
+        target = None if formula.target is None else formula.target[:, None]
+        if z.device.type != "cpu" or z.numel() <= BLOCK:
+            losses = step(z, rows, target, a, b)
+        else:
+            block = max(1, BLOCK // z.shape[1])
+            targets = repeat(None) if target is None else torch.split(target, block)
+            blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
+            losses = torch.cat([step(*part, a, b) for part in blocks])
         ctx.formula = formula
         ctx.save_for_backward(z, rows)
         return reduce(losses[:, 0], formula.shares, formula.reduction)
