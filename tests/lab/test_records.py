@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from untrue.errors import ArgumentError
-from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 
 ZONE = PenaltySpec("zone", 1.0, 0.0, cells=((0, 1), (2, 0)), normalization="rows")
 COSTS = dataclasses.replace(ZONE, inside=10.0, outside=1.0, normalization="none")
 BASELINE = RunConfig(data="digits", network="digits", seed=0, epochs=2)
 TREATED = dataclasses.replace(BASELINE, loss="bilinear", alpha=0.5, penalty=ZONE)
+RIVAL = dataclasses.replace(BASELINE, loss="soft-labels", strength=4.0, penalty=ZONE)
+MATRIX = PenaltySpec(
+    "matrix", costs=((0, 1, 2), (1, 0, 2), (2, 9, 0)), edges=(("x", "a"),), normalization="max"
+)
 INFO = DatasetInfo(
     name="tiny",
     classes=("a", "b", "c"),
@@ -45,15 +49,35 @@ OTHER_VALUES = {
 }
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(RunConfig)])
+@pytest.mark.parametrize("field", sorted(OTHER_VALUES))
 def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
     start = dataclasses.replace(TREATED, validation=20)
     changed = dataclasses.replace(start, **{field: OTHER_VALUES[field]})
     assert (changed.run_id == start.run_id) == (field == "score_on")
 
 
-def test_the_id_is_the_same_in_every_process() -> None:
+def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
+    fields = {field.name for field in dataclasses.fields(RunConfig)}
+    assert fields == {*OTHER_VALUES, "strength"}
+    dear = dataclasses.replace(MATRIX, costs=((0, 1, 2), (1, 0, 2), (2, 8, 0)))
+    runs = [RIVAL, dataclasses.replace(RIVAL, strength=5.0)]
+    runs += [dataclasses.replace(RIVAL, penalty=spec) for spec in (MATRIX, dear)]
+    assert len({config.run_id for config in runs}) == 4
+
+
+def test_ids_are_those_of_every_process_and_of_earlier_versions() -> None:
     assert BASELINE.run_id == "80633388cdd3cb0d"
+    small = dataclasses.replace(TREATED, small_classes=(1, 2), small_count=10, width=0.5)
+    assert small.run_id == "0925356639eac9cf"
+
+
+def test_configs_of_earlier_versions_are_written_as_they_were() -> None:
+    assert "strength" not in TREATED.to_json()
+    assert "edges" not in TREATED.to_json()
+    assert ZONE.to_json() == (
+        '{"cells": [[0, 1], [2, 0]], "inside": 1.0, "kind": "zone", "normalization": "rows", '
+        '"outside": 0.0}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +85,7 @@ def test_the_id_is_the_same_in_every_process() -> None:
     [
         BASELINE,
         dataclasses.replace(TREATED, score_on=(COSTS, ZONE), small_classes=(1, 2), small_count=0),
+        dataclasses.replace(RIVAL, penalty=MATRIX, score_on=(MATRIX,)),
     ],
 )
 def test_configs_survive_json(config: RunConfig) -> None:
@@ -85,7 +110,24 @@ def test_groups_cost_less_inside() -> None:
     assert np.array_equal(groups.mask(INFO), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
 
+def test_a_matrix_is_its_own_and_its_zone_is_what_costs_more_than_the_cheapest() -> None:
+    assert np.array_equal(MATRIX.matrix(INFO), [[0, 1, 2], [1, 0, 2], [2, 9, 0]])
+    assert np.array_equal(MATRIX.mask(INFO), [[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    alike = PenaltySpec("matrix", costs=((0, 1, 1), (1, 0, 1), (1, 1, 0)))
+    assert not alike.mask(INFO).any()
+
+
+def test_every_method_has_its_name_and_its_knob() -> None:
+    assert METHODS[:3] == ("ce", "bilinear", "log-bilinear")
+    assert (BASELINE.method, BASELINE.knob) == ("ce", None)
+    assert (TREATED.method, TREATED.knob) == ("bilinear", ("alpha", 0.5))
+    assert (RIVAL.method, RIVAL.knob) == ("soft-labels", ("beta", 4.0))
+    plain = dataclasses.replace(RIVAL, loss="conditional-softmax", strength=None)
+    assert (plain.method, plain.knob) == ("conditional-softmax", None)
+
+
 def test_labels_are_for_people() -> None:
+    assert RIVAL.label == "digits soft-labels beta=4 n=2 seed=0"
     assert TREATED.label == "digits bilinear alpha=0.5 n=2 seed=0"
     assert BASELINE.label == "digits baseline seed=0"
 
@@ -105,6 +147,17 @@ def test_labels_are_for_people() -> None:
         ({"seed": -1}, "`seed` must not be negative; got -1"),
         ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
         ({"patience": 3}, "`patience` needs `validation` images"),
+        ({"strength": 2.0}, "The loss 'bilinear' has no `strength`; got 2.0"),
+        (
+            {"loss": "hxe", "alpha": 0.0},
+            r"'hxe' needs a positive `strength` \(its decay\); got None",
+        ),
+        ({"loss": "hxe", "alpha": 0.0, "strength": -1.0}, "got -1.0"),
+        ({"loss": "hxe", "strength": 1.0}, "takes a penalty and no alpha; got alpha 0.5"),
+        (
+            {"loss": "conditional-softmax", "alpha": 0.0, "strength": 1.0},
+            "'conditional-softmax' has no `strength`",
+        ),
     ],
 )
 def test_impossible_configs_are_refused(changes: dict[str, object], message: str) -> None:

@@ -40,13 +40,18 @@ RESULT = RunResult(
     status="ok",
     provenance=PROVENANCE,
     confusion=np.array([[4, 1], [2, 3]]),
-    decisions=(Decision(COSTS, np.array([[5, 0], [3, 2]])),),
+    decisions=(
+        Decision(COSTS, np.array([[5, 0], [3, 2]])),
+        Decision(COSTS, np.array([[5, 0], [4, 1]]), calibrated=True),
+    ),
     train_losses=(0.9, 0.1 + 0.2),
     validation_losses=(0.8, 0.7),
     best_epoch=2,
     test_loss=1 / 3,
     train_images=20,
     parameters=7,
+    temperature=1.25,
+    ece=(0.1, 0.05),
 )
 FAILED = RunResult(
     config=CONFIG,
@@ -63,7 +68,8 @@ def same(a: RunResult, b: RunResult) -> bool:
         dataclasses.astuple(dataclasses.replace(a, **plain))
         == dataclasses.astuple(dataclasses.replace(b, **plain))
         and np.array_equal(a.confusion, b.confusion)
-        and [d.costs for d in a.decisions] == [d.costs for d in b.decisions]
+        and [(d.costs, d.calibrated) for d in a.decisions]
+        == [(d.costs, d.calibrated) for d in b.decisions]
         and all(
             np.array_equal(x.confusion, y.confusion)
             for x, y in zip(a.decisions, b.decisions, strict=True)
@@ -162,6 +168,59 @@ def test_an_empty_place_says_how_to_fill_it(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"runs.sqlite is not there. Make some with `untrue run"):
         Store.read(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_raw_and_calibrated_decisions_stand_side_by_side(tmp_path: Path) -> None:
+    with Store.write(tmp_path) as store:
+        store.add(RESULT)
+        store.add_decision(CONFIG.run_id, Decision(COSTS, np.array([[0, 5], [5, 0]]), True))
+        found = store.result(CONFIG.run_id)
+    assert found is not None
+    raw, calibrated = found.decision(COSTS), found.decision(COSTS, calibrated=True)
+    assert raw is not None
+    assert raw.tolist() == [[5, 0], [3, 2]]
+    assert calibrated is not None
+    assert calibrated.tolist() == [[0, 5], [5, 0]]
+    assert found.decision(OTHER_COSTS, calibrated=True) is None
+
+
+def make_version_1(directory: Path) -> None:
+    """A store as the first version of its format wrote it."""
+    old = Path(__file__).with_name("store_version_1.sql").read_text(encoding="utf-8")
+    db = sqlite3.connect(directory / FILE)
+    db.executescript(old)
+    db.close()
+
+
+def test_a_store_of_the_first_version_is_read_as_it_is(tmp_path: Path) -> None:
+    make_version_1(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    with Store.read(tmp_path) as store:
+        (found,) = store.results()
+    assert found.run_id == CONFIG.run_id
+    assert [(d.costs, d.calibrated) for d in found.decisions] == [(COSTS, False)]
+    assert found.decisions[0].confusion.tolist() == [[5, 0], [3, 2]]
+    assert (found.temperature, found.ece) == (None, None)
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date_by_a_writer(tmp_path: Path) -> None:
+    make_version_1(tmp_path)
+    with Store.write(tmp_path) as store:
+        store.add_decision(CONFIG.run_id, Decision(COSTS, np.array([[1, 4], [0, 5]]), True))
+    with Store.write(tmp_path) as store:
+        (found,) = store.results()
+        (sweep,) = store.sweeps()
+    assert [(d.confusion.tolist(), d.calibrated) for d in found.decisions] == [
+        ([[5, 0], [3, 2]], False),
+        ([[1, 4], [0, 5]], True),
+    ]
+    assert sweep.configs == (CONFIG,)
+    # A run replaced takes its decisions along, as the new table's reference says.
+    with Store.write(tmp_path) as store:
+        store.add(dataclasses.replace(RESULT, decisions=()))
+        (found,) = store.results()
+    assert found.decisions == ()
 
 
 def test_a_newer_store_is_refused(tmp_path: Path) -> None:

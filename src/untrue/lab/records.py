@@ -22,6 +22,18 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError
 
 LOSSES = ("cross-entropy", "bilinear", "log-bilinear")
+# The rivals of the comparison, each with the name of its strength; None: it has no such knob.
+RIVALS: dict[str, str | None] = {
+    "class-weighted": "power",
+    "cost-smoothed": "epsilon",
+    "soft-labels": "beta",
+    "hxe": "decay",
+    "sosr": "scale",
+    "squared-emd": "lambda",
+    "conditional-softmax": None,
+}
+# What can be compared, by the names people type; "ce" is the loss "cross-entropy".
+METHODS = ("ce", *LOSSES[1:], *RIVALS)
 NORMALIZATIONS = ("rows", "max", "none")
 # Raised when training changes in a way that gives other numbers for the same config.
 FORMAT = 1
@@ -35,14 +47,18 @@ class PenaltySpec:
 
     kind "zone": `inside` on the `cells` (true, said), `outside` on every other mistake.
     kind "groups": `inside` within the right group (super-class), `outside` across groups.
+    kind "matrix": `costs[true][said]`, a person's own; `edges` (parent, child) are those of the
+    tree it was made from, if any.
     The paper trains zones with inside=1, outside=0 and groups with inside=1, outside=5.
     """
 
-    kind: Literal["zone", "groups"]
-    inside: float
-    outside: float
+    kind: Literal["zone", "groups", "matrix"]
+    inside: float = 0.0
+    outside: float = 0.0
     cells: tuple[tuple[int, int], ...] = ()
     normalization: Literal["rows", "max", "none"] = "none"
+    costs: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.normalization not in NORMALIZATIONS:
@@ -51,8 +67,12 @@ class PenaltySpec:
                 f"got {self.normalization!r}."
             )
 
+    def told(self) -> dict[str, Any]:
+        """The fields as JSON takes them, without those of later versions that are not in use."""
+        return _told(self, unless_default=("costs", "edges"))
+
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+        return json.dumps(self.told(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -60,17 +80,22 @@ class PenaltySpec:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Self:
-        cells = tuple((int(true), int(said)) for true, said in told["cells"])
-        return cls(**{**told, "cells": cells})
+        pairs = {
+            name: tuple(tuple(row) for row in told.get(name, ()))
+            for name in ("cells", "costs", "edges")
+        }
+        return cls(**{**told, **pairs})
 
     @property
     def zone_size(self) -> int:
-        """How many cells the zone has (0 for groups)."""
+        """How many cells the zone has (0 for groups and matrices)."""
         return len(self.cells)
 
     def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
         """Costs (k, k) by [true, said] before normalisation; zero on the diagonal."""
         k = len(info.classes)
+        if self.kind == "matrix":
+            return np.array(self.costs, dtype=np.float64).reshape(k, k)
         costs = np.full((k, k), self.outside, dtype=np.float64)
         if self.kind == "groups":
             group = info.group_of()
@@ -82,7 +107,15 @@ class PenaltySpec:
         return costs
 
     def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
-        """The zone as a Boolean (k, k); for groups the mistakes that leave the group."""
+        """The zone as a Boolean (k, k).
+
+        Of groups: the mistakes that leave the group; of a matrix: those dearer than the cheapest.
+        """
+        if self.kind == "matrix":
+            costs = self.matrix(info)
+            mistakes = ~np.eye(len(costs), dtype=bool)
+            zone: npt.NDArray[np.bool_] = mistakes & (costs > costs[mistakes].min(initial=np.inf))
+            return zone
         if self.kind == "groups":
             return dataclasses.replace(self, inside=0.0, outside=1.0).matrix(info) > 0
         return dataclasses.replace(self, inside=1.0, outside=0.0).matrix(info) > 0
@@ -93,7 +126,8 @@ class RunConfig:
     """One model to train. Every field but `score_on` determines the result and its `run_id`.
 
     data: name of the data set. network, width: see `untrue.lab.models.build`.
-    loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None).
+    loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). The `RIVALS` of
+    the comparison have alpha 0 and a `strength`, the value of the knob that the table names.
     seed: of the split, the first weights, the order, dropout and augmentation.
     validation: training images held back; patience: epochs without a better validation loss
     before training stops and the best weights return (0: no early stopping).
@@ -108,7 +142,7 @@ class RunConfig:
     network: str
     seed: int
     epochs: int
-    loss: Literal["cross-entropy", "bilinear", "log-bilinear"] = "cross-entropy"
+    loss: str = "cross-entropy"
     alpha: float = 0.0
     penalty: PenaltySpec | None = None
     width: float = 1.0
@@ -122,13 +156,17 @@ class RunConfig:
     small_classes: tuple[int, ...] = ()
     small_count: int | None = None
     score_on: tuple[PenaltySpec, ...] = ()
+    strength: float | None = None
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise ArgumentError(f"`loss` must be one of {', '.join(LOSSES)}; got {self.loss!r}.")
+        known = (*LOSSES, *RIVALS)
+        if self.loss not in known:
+            raise ArgumentError(f"`loss` must be one of {', '.join(known)}; got {self.loss!r}.")
         if not 0.0 <= self.alpha <= 1.0:
             raise ArgumentError(f"`alpha` must lie in [0, 1]; got {self.alpha}.")
-        if len({self.loss == "cross-entropy", self.alpha == 0.0, self.penalty is None}) > 1:
+        self._check_strength()
+        baseline = {self.loss == "cross-entropy", self.penalty is None}
+        if self.loss not in RIVALS and len(baseline | {self.alpha == 0.0}) > 1:
             raise ArgumentError(
                 "A baseline has loss 'cross-entropy', alpha 0 and no penalty; any other run has a "
                 f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
@@ -149,6 +187,34 @@ class RunConfig:
         if self.patience and not self.validation:
             raise ArgumentError("`patience` needs `validation` images to watch; got validation 0.")
 
+    def _check_strength(self) -> None:
+        knob = RIVALS.get(self.loss)
+        if knob is None and self.strength is not None:
+            raise ArgumentError(f"The loss {self.loss!r} has no `strength`; got {self.strength}.")
+        if knob is not None and not (self.strength and 0.0 < self.strength < float("inf")):
+            raise ArgumentError(
+                f"The loss {self.loss!r} needs a positive `strength` (its {knob}); "
+                f"got {self.strength}."
+            )
+        if self.loss in RIVALS and (self.alpha or self.penalty is None):
+            raise ArgumentError(
+                f"The loss {self.loss!r} takes a penalty and no alpha; got alpha {self.alpha:g}, "
+                f"{'a' if self.penalty else 'no'} penalty."
+            )
+
+    @property
+    def method(self) -> str:
+        """The name of `METHODS`: the loss, or "ce" for plain cross-entropy."""
+        return "ce" if self.is_baseline else self.loss
+
+    @property
+    def knob(self) -> tuple[str, float] | None:
+        """The strength of the method with its name: ("alpha", 0.5), ("beta", 10.0), or None."""
+        if self.loss in LOSSES:
+            return None if self.is_baseline else ("alpha", self.alpha)
+        name = RIVALS[self.loss]
+        return None if name is None or self.strength is None else (name, self.strength)
+
     @property
     def is_baseline(self) -> bool:
         """Plain cross-entropy: the run every other run of its seed is compared with."""
@@ -157,27 +223,33 @@ class RunConfig:
     @property
     def run_id(self) -> str:
         """16 hex digits: a hash of every field that determines the result."""
-        # By hand: `asdict` copies every cell of every zone, and a report asks thousands of ids.
-        fields = (field.name for field in dataclasses.fields(self) if field.name != "score_on")
-        told: dict[str, Any] = {"format": FORMAT, **{name: getattr(self, name) for name in fields}}
-        if self.penalty is not None:
-            names = (field.name for field in dataclasses.fields(self.penalty))
-            told["penalty"] = {name: getattr(self.penalty, name) for name in names}
+        told = {"format": FORMAT, **self.told()}
+        del told["score_on"]
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:
         """A short name for people: 'mnist bilinear alpha=0.9 n=30 seed=2'."""
-        parts = [self.data, "baseline" if self.is_baseline else f"{self.loss} alpha={self.alpha:g}"]
+        parts = [self.data, "baseline" if self.is_baseline else self.loss]
+        if self.knob is not None:
+            parts.append("{}={:g}".format(*self.knob))
         if self.penalty and self.penalty.kind == "zone":
             parts.append(f"n={self.penalty.zone_size}")
         if self.small_count is not None:
             parts.append(f"small={self.small_count}")
         return " ".join([*parts, f"seed={self.seed}"])
 
+    def told(self) -> dict[str, Any]:
+        """The fields as JSON takes them, without those of later versions that are not in use."""
+        return {
+            **_told(self, unless_default=("strength",)),
+            "penalty": None if self.penalty is None else self.penalty.told(),
+            "score_on": [spec.told() for spec in self.score_on],
+        }
+
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+        return json.dumps(self.told(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -226,10 +298,14 @@ class DatasetInfo:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """Test confusion matrix (k, k) when each image gets the label of least expected cost."""
+    """Test confusion matrix (k, k) when each image gets the label of least expected cost.
+
+    calibrated: the probabilities were brought to `RunResult.temperature` first.
+    """
 
     costs: PenaltySpec
     confusion: Counts
+    calibrated: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -248,8 +324,12 @@ class Provenance:
 class RunResult:
     """What one run gave.
 
-    status "ok": `confusion[true, said]` counts the test images by the most probable label;
-    `decisions` holds one confusion matrix per matrix of `config.score_on` (least expected cost);
+    status "ok": `confusion[true, said]` counts the test images by the most probable label (of
+    SOSR, which has no probabilities: by the label of least regressed cost, its only answer);
+    `decisions` holds one confusion matrix per matrix of `config.score_on` (least expected cost),
+    and one more from calibrated probabilities when there are validation images: `temperature` is
+    the one under which these are most probable, `ece` the expected calibration error on the test
+    images before and after (a temperature does not change which label is the most probable);
     `train_losses` and `validation_losses` (empty without validation) have one value per epoch;
     `best_epoch` (from 1) is the one whose weights were scored; `test_loss` is the mean
     cross-entropy on the test images; `train_images` were trained on after split and limits.
@@ -268,6 +348,8 @@ class RunResult:
     train_images: int = 0
     parameters: int = 0
     error: str = ""
+    temperature: float | None = None
+    ece: tuple[float, float] | None = None
 
     @property
     def run_id(self) -> str:
@@ -277,9 +359,11 @@ class RunResult:
     def epochs_run(self) -> int:
         return len(self.train_losses)
 
-    def decision(self, costs: PenaltySpec) -> Counts | None:
+    def decision(self, costs: PenaltySpec, *, calibrated: bool = False) -> Counts | None:
         """The confusion matrix of the least-expected-cost decision under `costs`, if scored."""
-        return next((made.confusion for made in self.decisions if made.costs == costs), None)
+        wanted = (costs, calibrated)
+        found = (d.confusion for d in self.decisions if (d.costs, d.calibrated) == wanted)
+        return next(found, None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -301,3 +385,17 @@ class Sweep:
     @property
     def name(self) -> str:
         return f"{self.experiment}/{self.data}"
+
+
+def _told(record: PenaltySpec | RunConfig, *, unless_default: tuple[str, ...]) -> dict[str, Any]:
+    """The fields by name; those in `unless_default` only when they say something.
+
+    What older versions did not know stays out, so that old runs keep their ids. By hand: `asdict`
+    copies every cell of every zone, and a report asks thousands of ids.
+    """
+    told = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if field.name not in unless_default or value != field.default:
+            told[field.name] = value
+    return told

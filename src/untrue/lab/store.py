@@ -4,7 +4,7 @@ Write-ahead log, one transaction per run, one writer. Matrices are raw little-en
 probabilities of baselines raw little-endian float32; everything else is JSON. Nothing is pickled.
 
     runs       id, status, config, record (losses, provenance, ...), n_classes, confusion, probs
-    decisions  run_id, costs, confusion        least-expected-cost decisions of a run
+    decisions  run_id, costs, calibrated, confusion   least-expected-cost decisions of a run
     sweeps     name, record                    what was asked for ...
     planned    sweep, position, run_id, config ... run by run, so that gaps can be named
     datasets   name, info                      class names, groups, fingerprint
@@ -43,8 +43,17 @@ from untrue.lab.records import (
 )
 
 FILE = "runs.sqlite"
-SCHEMA_VERSION = 1
-SCHEMA = """
+SCHEMA_VERSION = 2
+_DECISIONS = """
+CREATE TABLE decisions (
+    run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    costs TEXT NOT NULL,
+    calibrated INTEGER NOT NULL DEFAULT 0,
+    confusion BLOB NOT NULL,
+    PRIMARY KEY (run_id, costs, calibrated)
+);
+"""
+SCHEMA = f"""
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     status TEXT NOT NULL CHECK (status IN ('ok', 'failed')),
@@ -54,12 +63,7 @@ CREATE TABLE runs (
     confusion BLOB NOT NULL,
     probs BLOB
 );
-CREATE TABLE decisions (
-    run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    costs TEXT NOT NULL,
-    confusion BLOB NOT NULL,
-    PRIMARY KEY (run_id, costs)
-);
+{_DECISIONS}
 CREATE TABLE sweeps (name TEXT PRIMARY KEY, record TEXT NOT NULL);
 CREATE TABLE planned (
     sweep TEXT NOT NULL REFERENCES sweeps (name) ON DELETE CASCADE,
@@ -70,6 +74,11 @@ CREATE TABLE planned (
 );
 CREATE TABLE datasets (name TEXT PRIMARY KEY, info TEXT NOT NULL);
 """
+# From each older version to the next. Version 1 had no calibrated decisions.
+_COPY = "INSERT INTO decisions SELECT run_id, costs, 0, confusion FROM older ORDER BY rowid;"
+MIGRATIONS = {
+    1: f"ALTER TABLE decisions RENAME TO older; {_DECISIONS} {_COPY} DROP TABLE older;",
+}
 
 
 class StoreError(UntrueError, OSError):
@@ -96,9 +105,12 @@ class Store:
                 db.execute("PRAGMA synchronous = FULL")
                 db.execute("PRAGMA foreign_keys = ON")
                 version = _version(db, path)
-                if version == 0:
+                later = range(version, SCHEMA_VERSION)
+                steps = [SCHEMA] if version == 0 else [MIGRATIONS[older] for older in later]
+                if steps:
                     db.executescript(
-                        f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+                        f"BEGIN IMMEDIATE; {''.join(steps)} "
+                        f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
                     )
         except OSError as error:
             if isinstance(error, StoreError):
@@ -272,21 +284,23 @@ class Store:
     def _add_decision(self, run_id: str, decision: Decision) -> None:
         blob = decision.confusion.astype("<i8").tobytes()
         self._db.execute(
-            "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?)",
-            (run_id, decision.costs.to_json(), blob),
+            "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?)",
+            (run_id, decision.costs.to_json(), decision.calibrated, blob),
         )
 
     def _result(self, row: tuple[Any, ...]) -> RunResult:
         run_id, status, config, record, n_classes, confusion = row
         told = json.loads(record)
+        # A reader changes nothing, so it meets files of version 1 as they are: without the flag.
         decisions = tuple(
-            Decision(PenaltySpec.from_json(costs), _matrix(blob, n_classes))
-            for costs, blob in self._db.execute(
-                "SELECT costs, confusion FROM decisions WHERE run_id = ? ORDER BY rowid", (run_id,)
+            Decision(PenaltySpec.from_json(costs), _matrix(blob, n_classes), flag == [1])
+            for _, costs, *flag, blob in self._db.execute(
+                "SELECT * FROM decisions WHERE run_id = ? ORDER BY rowid", (run_id,)
             )
         )
-        for name in ("train_losses", "validation_losses"):
-            told[name] = tuple(told[name])
+        for name in ("train_losses", "validation_losses", "ece"):
+            if told.get(name) is not None:
+                told[name] = tuple(told[name])
         provenance = told.pop("provenance")
         provenance["versions"] = tuple((name, text) for name, text in provenance["versions"])
         return RunResult(
