@@ -7,6 +7,7 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from untrue import Penalty
 from untrue.errors import ArgumentError, DataError
 from untrue.tools.fit import FitResult, fit
 from untrue.tools.model_folder import check_target, load_model, save_model
+from untrue.tools.predict import predict
 from untrue.tools.sources import Source, open_source
 from untrue.tools.training import Settings
 
@@ -108,9 +110,31 @@ def test_other_white_space_in_the_description_is_no_change(copy: Path) -> None:
     load_model(copy)
 
 
+def test_costs_to_decide_by_come_back_and_only_they_ask_for_a_newer_program(
+    fitted: FitResult, saved: Path, source: Source, tmp_path: Path
+) -> None:
+    costs = Penalty.from_matrix(50.0 * fitted.model.penalty.matrix(), fitted.model.classes)
+    folder = save_model(tmp_path / "tuned", replace(fitted.model, decision=costs))
+    model = load_model(folder)
+    assert model.decision == costs
+    np.testing.assert_array_equal(
+        predict(model, source).said, predict(fitted.model, source, decision="cost").said
+    )
+    formats = [json.loads((at / "model.json").read_text())["format"] for at in (saved, folder)]
+    assert formats == [1, 2]
+    assert load_model(saved).decision is None
+    with pytest.raises(ArgumentError, match="needs a model whose decision was tuned"):
+        predict(fitted.model, source, decision="tuned")
+    with pytest.raises(ArgumentError, match="--abstain-cost belongs to --decide cost; the tuned"):
+        predict(model, source, abstain_cost=0.5)
+    (folder / "decision.json").write_text((folder / "penalty.json").read_text())
+    with pytest.raises(DataError, match=r"decision\.json is not what was written with the model"):
+        load_model(folder)
+
+
 def test_a_model_of_a_newer_version_says_so(copy: Path) -> None:
     content = json.loads((copy / "model.json").read_text())
-    (copy / "model.json").write_text(json.dumps({"format": 2, "untrue": "9.1", "new": content}))
+    (copy / "model.json").write_text(json.dumps({"format": 3, "untrue": "9.1", "new": content}))
     with pytest.raises(DataError, match=r"newer untrue \(9\.1\).* pip install --upgrade untrue"):
         load_model(copy)
 

@@ -130,7 +130,7 @@ def test_renamed_columns_and_text_for_numbers_are_told(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"decision": "best"}, "`decide` must be 'argmax' or 'cost'; got 'best'"),
+        ({"decision": "best"}, "`decide` must be 'argmax', 'cost' or 'tuned'; got 'best'"),
         ({"abstain_cost": 1.0}, "--abstain-cost belongs to --decide cost"),
         ({"penalty": Penalty.from_rules(["a", "b"], {})}, "--penalty belongs to --decide cost"),
         (

@@ -16,14 +16,19 @@ EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out prediction
 
 @app.command(epilog=EXAMPLE)
 def predict(
-    model: Annotated[Path, typer.Argument(help="The folder that `untrue fit` wrote.")],
+    model: Annotated[
+        Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
+    ],
     data: Annotated[
         Path, typer.Argument(help="Data of the same kind: a table, a folder of images, an .npz.")
     ],
     decide: Annotated[
-        str,
-        typer.Option(help="argmax: the most probable class; cost: the one of least expected cost."),
-    ] = "argmax",
+        str | None,
+        typer.Option(
+            help="argmax: the most probable class; cost: the one of least expected cost; tuned: as "
+            "`untrue tune` found, the default where it did; else argmax."
+        ),
+    ] = None,
     abstain_cost: Annotated[
         float | None,
         typer.Option(help="With --decide cost: give no answer where the best costs more."),
@@ -49,8 +54,8 @@ def predict(
         raise ArgumentError(f"`--out` must not be the data themselves, {data}.")
     from untrue.penalty import Penalty
     from untrue.tools.model_folder import load_model
+    from untrue.tools.predict import default_decision, read_data, write_predictions
     from untrue.tools.predict import predict as run_predict
-    from untrue.tools.predict import read_data, write_predictions
 
     costs = Penalty.load(penalty) if penalty else None
     loaded = load_model(model)
@@ -59,5 +64,5 @@ def predict(
     n = len(found.said)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)
-    typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide}{note}")
+    typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide or default_decision(loaded)}{note}")
     typer.echo(out)

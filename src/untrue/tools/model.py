@@ -27,6 +27,7 @@ class Model:
     temperature  found on validation data; probabilities are softmax(logits / temperature)
     target       name of the label column, if the data had one
     training     how it was made, as plain JSON: loss, alpha, seed, numbers of examples
+    decision     the costs it decides by, as `untrue tune` found them; None: the most probable class
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Model:
     temperature: float
     target: str | None
     training: Mapping[str, Any]
+    decision: Penalty | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ model.json           what it is, and the SHA-256 of the other files
 weights.safetensors  the network's numbers
 preprocessing.json   how data become inputs
 penalty.json         what mistakes cost
+decision.json        the costs it decides by, where it does (`untrue tune`)
 metrics.json         how it did on the test part
 page.html            the same to look at
 """
@@ -29,10 +30,13 @@ from untrue.tools.needs import need
 from untrue.tools.networks import NETWORKS, NetworkSpec, build
 from untrue.tools.preprocess import TableRules
 
-# Raised when an older program could no longer read what is written.
-FORMAT = 1
+# Raised when an older program could no longer read what is written: one that knows no decision.json
+# would decide by the most probable class, so only folders with that file have the newer number.
+FORMAT = 2
+WITHOUT_DECISION = 1
 PURPOSE = "A model folder"
 CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
+DECISION = "decision.json"
 
 
 def check_target(folder: Path, *, overwrite: bool = False) -> None:
@@ -70,8 +74,10 @@ def save_model(
         )
         _write_json(inside / "preprocessing.json", model.rules.as_json())
         model.penalty.save(inside / "penalty.json")
+        if model.decision is not None:
+            model.decision.save(inside / DECISION)
         content = {
-            "format": FORMAT,
+            "format": WITHOUT_DECISION if model.decision is None else FORMAT,
             "untrue": untrue.__version__,
             "kind": model.kind,
             "target": model.target,
@@ -82,7 +88,10 @@ def save_model(
             },
             "temperature": model.temperature,
             "training": dict(model.training),
-            "files": {name: _digest((inside / name).read_bytes()) for name in CHECKED},
+            "files": {
+                name: _digest((inside / name).read_bytes())
+                for name in (*CHECKED, *([] if model.decision is None else [DECISION]))
+            },
         }
         _write_json(inside / "model.json", content | {"checksum": _checksum(content)})
         if metrics is not None:
@@ -95,7 +104,8 @@ def save_model(
 def load_model(folder: Path) -> Model:
     """Read a model; every file is checked against what was written."""
     content = _read_description(folder)
-    for name in CHECKED:
+    decides = content["format"] > WITHOUT_DECISION
+    for name in (*CHECKED, *([DECISION] if decides else [])):
         file = folder / name
         if not file.is_file():
             raise DataError(f"{file} is missing: the model is not whole.")
@@ -114,6 +124,9 @@ def load_model(folder: Path) -> Model:
         temperature = float(content["temperature"])
         rules = _read_rules(folder / "preprocessing.json")
         penalty = Penalty.load(folder / "penalty.json")
+        decision = Penalty.load(folder / DECISION) if decides else None
+        if decision is not None and decision.classes != penalty.classes:
+            raise ValueError(f"{DECISION} is about other classes")
         if spec.name not in NETWORKS or penalty.n_classes != spec.n_classes:
             raise ValueError(f"network {spec.name!r} for {spec.n_classes} classes")
         if not 0 < temperature < math.inf:
@@ -141,6 +154,7 @@ def load_model(folder: Path) -> Model:
         temperature=temperature,
         target=content["target"],
         training=content["training"],
+        decision=decision,
     )
 
 
@@ -157,7 +171,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{untrue.__version__}. Update with: pip install --upgrade untrue"
         )
     checksum = content.pop("checksum", None)
-    if form != FORMAT or not wanted <= set(content) or checksum != _checksum(content):
+    if (
+        form not in (WITHOUT_DECISION, FORMAT)
+        or not wanted <= set(content)
+        or checksum != _checksum(content)
+    ):
         raise DataError(
             f"{file} is not what was written with the model: it was changed or cut short."
         )

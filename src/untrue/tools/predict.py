@@ -21,7 +21,7 @@ from untrue.tools.needs import need
 from untrue.tools.preprocess import TableRules
 from untrue.tools.sources import Labels, Source, open_source
 
-DECISIONS = ("argmax", "cost")
+DECISIONS = ("argmax", "cost", "tuned")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,16 +58,26 @@ def predict(
     model: Model,
     source: Source,
     *,
-    decision: str = "argmax",
+    decision: str | None = None,
     abstain_cost: float | None = None,
     penalty: Penalty | None = None,
 ) -> Predicted:
-    """Answers and calibrated probabilities; `penalty` decides instead of the model's own."""
+    """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
+
+    decision: "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
+    the model is, else argmax.
+    """
+    decision = default_decision(model) if decision is None else decision
     if decision not in DECISIONS:
-        raise ArgumentError(f"`decide` must be 'argmax' or 'cost'; got {decision!r}.")
-    if decision == "argmax" and (abstain_cost is not None or penalty is not None):
+        raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
+    if decision == "tuned" and model.decision is None:
+        raise ArgumentError(
+            "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
+        )
+    if decision != "cost" and (abstain_cost is not None or penalty is not None):
         what = "--abstain-cost" if abstain_cost is not None else "--penalty"
-        raise ArgumentError(f"{what} belongs to --decide cost; argmax asks for no costs.")
+        why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
+        raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
     if penalty is not None and set(penalty.classes) != set(model.classes):
         odd = sorted(set(penalty.classes) ^ set(model.classes))
         raise ArgumentError(
@@ -76,10 +86,17 @@ def predict(
     probs = model.probs(source.inputs(model.rules))
     if decision == "argmax":
         said = argmax(probs)
+    elif model.decision is not None and decision == "tuned":
+        said = decide(probs, model.decision)
     else:
         costs = model.penalty if penalty is None else penalty.select(list(model.classes))
         said = decide(probs, costs, abstain_cost)
     return Predicted(model.classes, said, probs, source.ids(), source.labels)
+
+
+def default_decision(model: Model) -> str:
+    """How a model decides when nobody says otherwise."""
+    return "argmax" if model.decision is None else "tuned"
 
 
 def write_predictions(found: Predicted, path: Path) -> Path:
