@@ -11,7 +11,8 @@ import pytest
 
 from untrue import Hierarchy, Penalty, decide, metrics
 from untrue.errors import DataError
-from untrue.tools.audit import audit, zone_limit
+from untrue.penalty.dear import zone_limit
+from untrue.tools.audit import audit
 
 CLASSES = ["cat", "dog", "pike", "carp"]
 TREE = Hierarchy.from_groups({"mammal": ["cat", "dog"], "fish": ["pike", "carp"]}, classes=CLASSES)

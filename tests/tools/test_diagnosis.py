@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
-from untrue.tools.dear import SMALL, cheapest_cost
+from untrue.penalty.dear import SMALL, cheapest_cost
 from untrue.tools.diagnosis import Lopsided, diagnose
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from untrue.penalty import Penalty
+from untrue.penalty.dear import cheapest_cost
 from untrue.report.figures import Confusion, Panel, number, shortened
 from untrue.report.page import Page, Section, render
 from untrue.report.tables import Cell, Column, Table
-from untrue.tools.dear import cheapest_cost
 from untrue.tools.diagnosis import Diagnosis, diagnose
 from untrue.tools.starting import Suggestion
 

@@ -10,18 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import DataError
 from untrue.hierarchy import Hierarchy
+from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty.dear import zone_limit
 from untrue.tools.columns import Columns, choose
-from untrue.tools.dear import cheapest_cost, dear_pairs
+from untrue.tools.dear import dear_pairs
 from untrue.tools.labels import LabelReader
 from untrue.tools.pairing import PairedChange, paired_change
 from untrue.tools.tables import Kind, TableFile, codes, matrix, open_table, read_table
-from untrue.tools.trees import super_classes
 
 BINS = 15
 # Rounded probabilities pass; what is off by more is not a probability.
@@ -172,14 +173,6 @@ def dense(penalty: Penalty) -> Penalty:
     if penalty.n_classes > 500:
         return penalty
     return Penalty.from_matrix(penalty.matrix(), list(penalty.classes))
-
-
-def zone_limit(penalty: Penalty, asked: float | None = None) -> float | None:
-    """The cost above which a mistake is in the zone: asked for, or that of the cheapest mistake."""
-    if asked is not None and not 0 <= asked < np.inf:
-        raise ArgumentError(f"`zone_above` must be a cost of 0 or more; got {asked}.")
-    above = cheapest_cost(penalty) if asked is None else asked
-    return above if penalty.greatest > above else None
 
 
 def read_predictions(

@@ -1,36 +1,9 @@
-"""The dear mistakes: those that cost more than the cheapest one. They are the zone of a penalty."""
+"""The dear mistakes that happened: which kinds of error in a confusion matrix are in the zone."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from untrue.metrics import Cells
-from untrue.penalty import Penalty, RulesPenalty, TreePenalty
-
-# Up to here a k x k matrix is small beside everything else (32 MB).
-SMALL = 2000
-
-
-def cheapest_cost(penalty: Penalty) -> float:
-    """The least cost of a mistake; 0 with fewer than two classes.
-
-    >>> cheapest_cost(Penalty.from_rules(["a", "b", "c"], {("a", "b"): 20.0}, default=1.0))
-    1.0
-    """
-    k = penalty.n_classes
-    if k < 2:
-        return 0.0
-    if isinstance(penalty, RulesPenalty) and k > SMALL:
-        return float(min(penalty.default.min(), penalty.costs.min(initial=np.inf)))
-    if isinstance(penalty, TreePenalty) and k > SMALL:
-        return float(penalty.height_costs[1:].min() * penalty.row_scale.min())
-    return float(off_diagonal(penalty.matrix()).min())
-
-
-def off_diagonal(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The entries off the diagonal, row by row, as one flat array."""
-    return matrix[~np.eye(len(matrix), dtype=bool)]
+from untrue.penalty import Penalty
 
 
 def dear_pairs(cells: Cells, penalty: Penalty, above: float) -> list[tuple[int, int]]:

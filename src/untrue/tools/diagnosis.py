@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
-from untrue.tools.dear import SMALL, cheapest_cost, off_diagonal
+from untrue.penalty.dear import SMALL, cheapest_cost, off_diagonal
 
 # Beyond this ratio of the greatest to the least cost, the least hardly counts in a gradient.
 WIDE_SCALE = 1000.0

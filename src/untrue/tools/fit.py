@@ -18,7 +18,7 @@ from untrue.losses import BilinearLoss, LogBilinearLoss
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
-from untrue.tools.audit import zone_limit
+from untrue.penalty.dear import zone_limit
 from untrue.tools.dear import dear_pairs
 from untrue.tools.images import warn_of_absent
 from untrue.tools.model import Model, argmax, calibrated

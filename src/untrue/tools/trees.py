@@ -27,18 +27,6 @@ def read_tree(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
         ) from None
 
 
-def super_classes(tree: Hierarchy) -> tuple[dict[str, tuple[str, ...]], IntArray] | None:
-    """The coarsest groups that tell classes apart and are no single classes, and each class's.
-
-    None for a tree without such a level (a flat one).
-    """
-    for level in range(1, int(tree.depths.max()) + 1):
-        groups = tree.groups(level)
-        if len(groups) > 1:
-            return (groups, tree.coarsen(level)) if len(groups) < tree.n_classes else None
-    return None
-
-
 def group_order(groups: IntArray) -> IntArray:
     """Positions of the classes with the members of each group side by side."""
     return np.argsort(groups, kind="stable").astype(np.int64)
