@@ -97,7 +97,7 @@ def fit(
         raise ArgumentError(
             f"Unknown loss {loss!r}{nearest(loss, LOSSES)} Known: {', '.join(LOSSES)}."
         )
-    labels, penalty = _labels(source, penalty, loss)
+    labels, penalty = labels_of(source, penalty, loss)
     parts = split(
         labels,
         test_share=test_share,
@@ -107,7 +107,7 @@ def fit(
     )
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
     plain_name, name = PLAIN, _name(loss, alpha)
-    objectives: dict[str, Objective] = {name: _objective(loss, penalty, alpha)}
+    objectives: dict[str, Objective] = {name: objective_of(loss, penalty, alpha)}
     if baseline and loss != PLAIN:
         objectives = {plain_name: F.cross_entropy} | objectives
     rules = source.find_rules(parts.train)
@@ -156,7 +156,8 @@ def fit(
     )
 
 
-def _labels(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
+def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
+    """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
     if source.labels is None:
         raise DataError(f"{source.path} has no labels to learn from.")
     if penalty is None:
@@ -172,7 +173,8 @@ def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
-def _objective(loss: str, penalty: Penalty, alpha: float) -> Objective:
+def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
+    """What is minimised, by the name of the loss."""
     if loss == PLAIN:
         return F.cross_entropy
     kind = BilinearLoss if loss == "bilinear" else LogBilinearLoss
@@ -190,9 +192,28 @@ def _train_one(
     settings: Settings,
     on_epoch: Callable[[str, Progress], None] | None,
 ) -> tuple[tuple[nn.Module, History, float], dict[str, IntArray]]:
-    """A trained network with its history and temperature, and its answers on the test part.
+    """A trained network with its history and temperature, and its answers on the test part."""
+    tell = None if on_epoch is None else lambda progress: on_epoch(name, progress)
+    made = train_network(name, objective, spec, inputs, labels, parts, settings, tell)
+    network, _, temperature = made
+    probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
+    answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
+    return made, answers
 
-    Every network starts from the same weights and sees the same batches.
+
+def train_network(
+    name: str,
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    settings: Settings,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> tuple[nn.Module, History, float]:
+    """A network trained on one part, stopped and calibrated by another: with its temperature.
+
+    Every network of a seed starts from the same weights and sees the same batches.
     """
     with seeded(settings.seed):
         network = build(spec)
@@ -204,13 +225,10 @@ def _train_one(
             Examples(inputs[parts.train], labels[parts.train]),
             Examples(inputs[parts.validation], labels[parts.validation]),
             settings,
-            None if on_epoch is None else lambda progress: on_epoch(name, progress),
+            on_epoch,
         )
     held_back = logits_of(network, inputs[parts.validation])
-    temperature = _temperature(name, held_back, labels[parts.validation])
-    probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
-    answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
-    return (network, history, temperature), answers
+    return network, history, _temperature(name, held_back, labels[parts.validation])
 
 
 def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:

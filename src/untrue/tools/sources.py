@@ -225,7 +225,14 @@ def _open_arrays(path: Path, target: str, *, needed: bool) -> Source:
         raise DataError(f"{path} must hold an array 'X'; it holds {listed(held) or 'nothing'}.")
     if target not in arrays and needed:
         raise DataError(f"{path} must hold labels as {target!r}; it holds {listed(held)}.")
-    x, labels = arrays["X"], _array_labels(path, target, arrays.get(target), len(arrays["X"]))
+    return array_source(arrays["X"], arrays.get(target), path=path, target=target)
+
+
+def array_source(
+    x: npt.NDArray[Any], y: npt.NDArray[Any] | None, *, path: Path, target: str = "y"
+) -> Source:
+    """Arrays as data: numbers (N, features) or images; `path` is what messages call them."""
+    labels = _array_labels(path, target, y, len(x)) if x.ndim else None
     if x.dtype.kind not in "fiub" or x.ndim not in (2, 3, 4) or not x.size:
         raise DataError(
             f"{path}: 'X' must hold numbers of shape (N, features), (N, height, width) or "
