@@ -46,6 +46,7 @@ OTHER_VALUES = {
     "small_classes": (1,),
     "small_count": 10,
     "score_on": (COSTS,),
+    "calibrate": True,
 }
 
 
@@ -53,7 +54,7 @@ OTHER_VALUES = {
 def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
     start = dataclasses.replace(TREATED, validation=20)
     changed = dataclasses.replace(start, **{field: OTHER_VALUES[field]})
-    assert (changed.run_id == start.run_id) == (field == "score_on")
+    assert (changed.run_id == start.run_id) == (field in ("score_on", "calibrate"))
 
 
 def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
@@ -147,6 +148,7 @@ def test_labels_are_for_people() -> None:
         ({"seed": -1}, "`seed` must not be negative; got -1"),
         ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
         ({"patience": 3}, "`patience` needs `validation` images"),
+        ({"calibrate": True}, "`calibrate` needs `validation` images; got validation 0"),
         ({"strength": 2.0}, "The loss 'bilinear' has no `strength`; got 2.0"),
         (
             {"loss": "hxe", "alpha": 0.0},

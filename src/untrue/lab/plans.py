@@ -99,7 +99,7 @@ def _small_runs(chosen: Axes, seed: int, small_classes: tuple[int, ...]) -> list
 def _baseline(chosen: Axes, seed: int, score_on: tuple[PenaltySpec, ...]) -> RunConfig:
     shared = {field.name for field in dataclasses.fields(RunConfig)} - {
         *("seed", "loss", "alpha", "penalty", "small_classes", "small_count", "score_on"),
-        "strength",
+        *("strength", "calibrate"),
     }
     values = {name: getattr(chosen, name) for name in shared}
     return RunConfig(**values, seed=seed, score_on=score_on)

@@ -123,7 +123,7 @@ class PenaltySpec:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunConfig:
-    """One model to train. Every field but `score_on` determines the result and its `run_id`.
+    """One model to train. All but the last two fields determine the result and its `run_id`.
 
     data: name of the data set. network, width: see `untrue.lab.models.build`.
     loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). The `RIVALS` of
@@ -136,6 +136,7 @@ class RunConfig:
     repeated up to the original number (0: the classes are not seen at all).
     score_on: cost matrices for the least-expected-cost decision on the test images. They are
     used after training, so a baseline may be scored on more of them later without training.
+    calibrate: decide by them once more, at the temperature that suits the validation images.
     """
 
     data: str
@@ -155,8 +156,9 @@ class RunConfig:
     limit_test: int | None = None
     small_classes: tuple[int, ...] = ()
     small_count: int | None = None
-    score_on: tuple[PenaltySpec, ...] = ()
     strength: float | None = None
+    score_on: tuple[PenaltySpec, ...] = ()
+    calibrate: bool = False
 
     def __post_init__(self) -> None:
         known = (*LOSSES, *RIVALS)
@@ -184,8 +186,9 @@ class RunConfig:
         for name in ("limit_train", "limit_test"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ArgumentError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
-        if self.patience and not self.validation:
-            raise ArgumentError("`patience` needs `validation` images to watch; got validation 0.")
+        for name in ("patience", "calibrate"):
+            if getattr(self, name) and not self.validation:
+                raise ArgumentError(f"`{name}` needs `validation` images; got validation 0.")
 
     def _check_strength(self) -> None:
         knob = RIVALS.get(self.loss)
@@ -224,7 +227,8 @@ class RunConfig:
     def run_id(self) -> str:
         """16 hex digits: a hash of every field that determines the result."""
         told = {"format": FORMAT, **self.told()}
-        del told["score_on"]
+        for after_training in ("score_on", "calibrate"):
+            told.pop(after_training, None)
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -243,7 +247,7 @@ class RunConfig:
     def told(self) -> dict[str, Any]:
         """The fields as JSON takes them, without those of later versions that are not in use."""
         return {
-            **_told(self, unless_default=("strength",)),
+            **_told(self, unless_default=("strength", "calibrate")),
             "penalty": None if self.penalty is None else self.penalty.told(),
             "score_on": [spec.told() for spec in self.score_on],
         }
@@ -327,9 +331,9 @@ class RunResult:
     status "ok": `confusion[true, said]` counts the test images by the most probable label (of
     SOSR, which has no probabilities: by the label of least regressed cost, its only answer);
     `decisions` holds one confusion matrix per matrix of `config.score_on` (least expected cost),
-    and one more from calibrated probabilities when there are validation images: `temperature` is
-    the one under which these are most probable, `ece` the expected calibration error on the test
-    images before and after (a temperature does not change which label is the most probable);
+    and one more with `config.calibrate`: `temperature` is the one under which the validation
+    images are most probable, `ece` the expected calibration error on the test images before and
+    after (a temperature does not change which label is the most probable);
     `train_losses` and `validation_losses` (empty without validation) have one value per epoch;
     `best_epoch` (from 1) is the one whose weights were scored; `test_loss` is the mean
     cross-entropy on the test images; `train_images` were trained on after split and limits.

@@ -1,23 +1,50 @@
-"""Test probabilities to confusion matrices, by argmax and by least expected cost. No torch."""
+"""Scores to confusion matrices, by argmax and by least expected cost. No torch."""
 
 from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.decision import decide
-from untrue.errors import ArgumentError
+from untrue.decision import Temperature, calibrate, decide
+from untrue.errors import ArgumentError, HierarchyError, UntrueWarning
+from untrue.hierarchy import Hierarchy
 from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunResult
-from untrue.metrics import confusion_matrix
+from untrue.metrics import confusion_matrix, ece
 from untrue.penalty import Penalty
 
 Probs = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int64]
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """The temperature found on held-out scores, and the ECE of the test images (raw, calibrated).
+
+    decisions: by least expected cost, from the calibrated probabilities.
+    """
+
+    temperature: float
+    ece: tuple[float, float]
+    decisions: tuple[Decision, ...]
+
+
 def penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
     """The penalty a run is trained or decided with, normalised as the spec says."""
     return Penalty.from_matrix(spec.matrix(info), info.classes).normalized(spec.normalization)
+
+
+def tree(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
+    """The tree of classes behind a penalty: the super-classes, or the one a matrix came from."""
+    if spec.kind == "groups":
+        groups = {name: [info.classes[i] for i in members] for name, members in info.groups}
+        return Hierarchy.from_groups(groups, classes=info.classes)
+    if not spec.edges:
+        raise HierarchyError(f"A penalty by a {spec.kind} has no tree of classes.")
+    return Hierarchy.from_edges(spec.edges, classes=info.classes)
 
 
 def count(probs: Probs, labels: Labels) -> Counts:
@@ -27,12 +54,47 @@ def count(probs: Probs, labels: Labels) -> Counts:
     )
 
 
-def decided(probs: Probs, labels: Labels, spec: PenaltySpec, info: DatasetInfo) -> Decision:
-    """The same when each image gets the label `argmin_j sum_i p_i A[i, j]`."""
+def decided(
+    probs: Probs,
+    labels: Labels,
+    spec: PenaltySpec,
+    info: DatasetInfo,
+    *,
+    temperature: float | None = None,
+) -> Decision:
+    """The same when each image gets the label `argmin_j sum_i p_i A[i, j]`.
+
+    temperature: the probabilities are brought to it first.
+    """
+    if temperature is not None:
+        probs = tempered(probs, temperature)
     said = decide(probs, penalty(spec, info))
-    return Decision(
-        spec, np.asarray(confusion_matrix(labels, said, probs.shape[1]), dtype=np.int64)
-    )
+    counts = np.asarray(confusion_matrix(labels, said, probs.shape[1]), dtype=np.int64)
+    return Decision(spec, counts, calibrated=temperature is not None)
+
+
+def tempered(probs: Probs, temperature: float) -> Probs:
+    """`softmax(log p / T)`, which is `softmax(z / T)` of the logits z that gave p."""
+    # A probability that rounded to nothing keeps the logit of the least that a float32 holds.
+    logits = np.log(np.maximum(probs.astype(np.float64), np.finfo(np.float32).smallest_subnormal))
+    return Temperature(temperature)(logits).astype(np.float32)
+
+
+def calibrated(
+    held_back: npt.NDArray[np.floating],
+    held_back_labels: Labels,
+    probs: Probs,
+    labels: Labels,
+    specs: Sequence[PenaltySpec],
+    info: DatasetInfo,
+) -> Calibration:
+    """The test images decided once more at the temperature that suits the held-back scores."""
+    with warnings.catch_warnings():
+        # A model no better than chance: its even probabilities are the right ones.
+        warnings.simplefilter("ignore", UntrueWarning)
+        found = calibrate(held_back, held_back_labels).temperature
+    made = tuple(decided(probs, labels, spec, info, temperature=found) for spec in specs)
+    return Calibration(found, (ece(probs, labels), ece(tempered(probs, found), labels)), made)
 
 
 def typical_classes(baselines: list[RunResult], info: DatasetInfo) -> tuple[int, ...]:

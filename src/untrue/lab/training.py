@@ -12,7 +12,6 @@ import copy
 import dataclasses
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,19 +21,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from untrue.errors import ArgumentError, UntrueError, UntrueWarning
-from untrue.lab import models, networks, scoring
+from untrue.errors import ArgumentError, UntrueError
+from untrue.lab import methods, models, networks
 from untrue.lab.data import Dataset
 from untrue.lab.machine import provenance
+from untrue.lab.methods import Method, Objective
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 from untrue.lab.splits import Indices, describe, split
-from untrue.losses import BilinearLoss, LogBilinearLoss
 
 CHECK_EVERY = 100
 SHIFT = 4
 EVALUATION_BATCH = 500
-
-Objective = Callable[[Tensor, Tensor], Tensor]
 
 
 class DivergedError(UntrueError, ArithmeticError):
@@ -108,47 +105,52 @@ def train(
     place = pick_device(device)
     info = info or describe(data)
     networks.check(config.network, data.image_shape)
+    method = methods.build(config, info)
     with _reproducible(config.seed, place):
         parts = split(config, data)
         train_images = Images.place(data.train_images, data.train_labels, parts.train, place)
         watched = Images.place(data.train_images, data.train_labels, parts.validation, place)
-        built = models.build(config.network, width=config.width, n_classes=data.n_classes)
+        built = models.build(config.network, width=config.width, n_classes=method.n_outputs)
         network = models.place(built, place)
-        losses = _fit(
-            network, objective(config, info, place), config, train_images, watched, on_progress
-        )
+        losses = _fit(network, objective(method, place), config, train_images, watched, on_progress)
         test = Images.place(data.test_images, data.test_labels, parts.test, place)
-        logits = _logits(network, test)
-    probs = logits.softmax(dim=1).numpy()
-    labels = data.test_labels[parts.test]
+        outputs = _outputs(network, test)
+        held_back = None
+        if config.calibrate:
+            held_back = _outputs(network, watched), data.train_labels[parts.validation]
+    objective(method, torch.device("cpu"))
+    scored = methods.score(
+        method,
+        config,
+        info,
+        outputs,
+        data.test_labels[parts.test],
+        held_back=held_back,
+    )
     result = RunResult(
         config=config,
         status="ok",
         provenance=provenance(
             time.perf_counter() - started, device=str(place), threads=torch.get_num_threads()
         ),
-        confusion=scoring.count(probs, labels),
-        decisions=tuple(scoring.decided(probs, labels, spec, info) for spec in config.score_on),
+        confusion=scored.confusion,
+        decisions=scored.decisions,
         train_losses=tuple(losses.train),
         validation_losses=tuple(losses.validation),
         best_epoch=losses.best_epoch,
-        test_loss=float(F.cross_entropy(logits.double(), torch.from_numpy(labels))),
+        test_loss=scored.test_loss,
         train_images=len(parts.train),
         parameters=models.parameter_count(network),
+        temperature=scored.temperature,
+        ece=scored.ece,
     )
-    return Trained(result, probs, network)
+    return Trained(result, scored.probs, network)
 
 
-def objective(config: RunConfig, info: DatasetInfo, device: torch.device) -> Objective:
-    """The mean loss of a batch: logits (N, k), target (N,) -> scalar."""
-    if config.penalty is None:
-        return F.cross_entropy
-    kind = BilinearLoss if config.loss == "bilinear" else LogBilinearLoss
-    with warnings.catch_warnings():
-        # High alphas and sparse zones are what the experiment is about.
-        warnings.simplefilter("ignore", UntrueWarning)
-        loss = kind(scoring.penalty(config.penalty, info), alpha=config.alpha)
-    return loss.to(device)
+def objective(method: Method, device: torch.device) -> Objective:
+    """The mean loss of a batch: outputs (N, n_outputs), target (N,) -> scalar, on the device."""
+    loss = method.objective
+    return loss.to(device) if isinstance(loss, nn.Module) else loss
 
 
 def batches(
@@ -257,7 +259,7 @@ def _mean_loss(network: nn.Module, loss_of: Objective, images: Images) -> float:
 
 
 @torch.inference_mode()
-def _logits(network: nn.Module, images: Images) -> Tensor:
+def _outputs(network: nn.Module, images: Images) -> Tensor:
     network.eval()
     parts = [network(floats(pixels)) for pixels in torch.split(images.pixels, EVALUATION_BATCH)]
     return torch.cat(parts).float().cpu()

@@ -1,0 +1,140 @@
+"""What a run minimises and how its outputs are read: cross-entropy, ours, and the rivals."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from untrue.errors import UntrueWarning
+from untrue.lab import scoring
+from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunConfig
+from untrue.lab.scoring import Labels, Probs
+from untrue.losses import (
+    BilinearLoss,
+    ClassWeightedLoss,
+    ConditionalSoftmaxLoss,
+    CostRegressionLoss,
+    CostSmoothedLoss,
+    HierarchicalLoss,
+    LogBilinearLoss,
+    SoftLabelLoss,
+    SquaredEMDLoss,
+)
+from untrue.penalty import Penalty
+
+# How sharply cost-smoothed labels prefer cheap mistakes, for costs of at most 1: a mistake of the
+# greatest cost gets e^-10 of the weight of the true class.
+GAMMA = 10.0
+
+Objective = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """objective: outputs (N, n_outputs), target (N,) -> the mean loss.
+
+    scores: outputs -> (N, k); the method's own answer is the class of the greatest score.
+    probabilistic: the softmax of the scores is what the model holds for probable.
+    """
+
+    objective: Objective
+    n_outputs: int
+    scores: Callable[[Tensor], Tensor] = lambda outputs: outputs
+    probabilistic: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The test images as a `RunResult` holds them, and their probabilities (N, k)."""
+
+    probs: Probs
+    confusion: Counts
+    decisions: tuple[Decision, ...] = ()
+    test_loss: float | None = None
+    temperature: float | None = None
+    ece: tuple[float, float] | None = None
+
+
+def build(config: RunConfig, info: DatasetInfo) -> Method:
+    """The method of a run. A loss with tensors of its own is an `nn.Module`, still on the CPU."""
+    k = len(info.classes)
+    if config.penalty is None:
+        return Method(F.cross_entropy, k)
+    with warnings.catch_warnings():
+        # High strengths and sparse zones are what the experiments are about.
+        warnings.simplefilter("ignore", UntrueWarning)
+        loss = _loss(config, config.penalty, info)
+    if isinstance(loss, ConditionalSoftmaxLoss):
+        return Method(loss, loss.n_outputs, loss.log_probs)
+    if isinstance(loss, CostRegressionLoss):
+        # The outputs are costs: the least is the answer, and they say nothing about probability.
+        return Method(loss, k, lambda outputs: -outputs, probabilistic=False)
+    return Method(loss, k)
+
+
+def score(
+    method: Method,
+    config: RunConfig,
+    info: DatasetInfo,
+    outputs: Tensor,
+    labels: Labels,
+    *,
+    held_back: tuple[Tensor, Labels] | None = None,
+) -> Scored:
+    """The test images' outputs (N, n_outputs), all on the CPU, as answers.
+
+    held_back: outputs and labels of the validation images, to calibrate by.
+    """
+    scores = method.scores(outputs)
+    probs = scores.softmax(dim=1).numpy()
+    if not method.probabilistic:
+        return Scored(probs, scoring.count(scores.numpy(), labels))
+    scored = Scored(
+        probs=probs,
+        confusion=scoring.count(probs, labels),
+        decisions=tuple(scoring.decided(probs, labels, spec, info) for spec in config.score_on),
+        test_loss=float(F.cross_entropy(scores.double(), torch.from_numpy(labels))),
+    )
+    if held_back is None:
+        return scored
+    watched, watched_labels = held_back
+    more = scoring.calibrated(
+        method.scores(watched).numpy(), watched_labels, probs, labels, config.score_on, info
+    )
+    return dataclasses.replace(
+        scored,
+        decisions=(*scored.decisions, *more.decisions),
+        temperature=more.temperature,
+        ece=more.ece,
+    )
+
+
+def _loss(config: RunConfig, spec: PenaltySpec, info: DatasetInfo) -> nn.Module:
+    costs = scoring.penalty(spec, info)
+    strength = 0.0 if config.strength is None else config.strength
+    match config.loss:
+        case "bilinear":
+            return BilinearLoss(costs, alpha=config.alpha)
+        case "log-bilinear":
+            return LogBilinearLoss(costs, alpha=config.alpha)
+        case "class-weighted":
+            return ClassWeightedLoss(costs, power=strength)
+        case "cost-smoothed":
+            return CostSmoothedLoss(costs, epsilon=strength, gamma=GAMMA)
+        case "squared-emd":
+            return SquaredEMDLoss(costs, strength=strength)
+        case "sosr":
+            scaled = Penalty.from_matrix(strength * costs.matrix(), costs.classes)
+            return CostRegressionLoss(scaled)
+        case "soft-labels":
+            return SoftLabelLoss(scoring.tree(spec, info), beta=strength)
+        case "hxe":
+            # As in the authors' code: coarse decisions count most.
+            return HierarchicalLoss(scoring.tree(spec, info), decay=strength, by="depth")
+        case _:
+            return ConditionalSoftmaxLoss(scoring.tree(spec, info))
