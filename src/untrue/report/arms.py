@@ -23,6 +23,8 @@ class Arm:
     costs: str = ""
     zone_size: int | None = None
     small_count: int | None = None
+    knob: str = ""
+    strength: float | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -64,8 +66,8 @@ class Arms:
 
     def baseline(self, arm: Arm) -> Arm:
         """What an arm is compared with: cross-entropy, most probable label, same zone size."""
-        return dataclasses.replace(
-            arm, loss="cross-entropy", alpha=0.0, decision="argmax", costs=""
+        return Arm(
+            "cross-entropy", 0.0, "argmax", zone_size=arm.zone_size, small_count=arm.small_count
         )
 
     def repetitions(self, arm: Arm) -> int:
@@ -75,9 +77,9 @@ class Arms:
         """Mean and interval over the repetitions; None when there are none."""
         return estimates.mean(list(self.by_seed(arm, measure).values()))
 
-    def change(self, arm: Arm, measure: str) -> Interval | None:
-        """Difference to the baseline of the same repetition, its mean and interval."""
-        base = self.baseline(arm)
+    def change(self, arm: Arm, measure: str, *, to: Arm | None = None) -> Interval | None:
+        """Difference to the baseline (or to `to`) of the same repetition: mean and interval."""
+        base = to or self.baseline(arm)
         if base == arm:
             return None
         return estimates.difference(self.by_seed(arm, measure), self.by_seed(base, measure))
@@ -95,6 +97,7 @@ def _order(arm: Arm) -> tuple[object, ...]:
         not arm.is_baseline,
         arm.loss,
         arm.alpha,
+        arm.strength or 0.0,
         arm.decision,
         arm.costs,
     )

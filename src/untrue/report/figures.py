@@ -1,9 +1,10 @@
 """What a figure shows, as frozen data. `web` draws it for the page, `files` as SVG and PNG.
 
 Both read the same description and the same styles from here, so the page and the files never
-differ. Three kinds cover everything:
+differ. Four kinds cover everything:
 
     Curves      lines or clouds of points with intervals: errors against zone size, a frontier
+    Facets      several Curves side by side, when one plot would be too crowded
     Change      one row per measure or confusion: where it was before, where it is after
     Confusion   heat maps of confusion matrices side by side, with the zone outlined
 
@@ -26,9 +27,12 @@ from untrue.metrics import Interval
 
 # Okabe and Ito's colours, which stay apart for colour-blind eyes. The first is for the reference
 # (a baseline): the page swaps it for a light grey on a dark background. Their yellow is left out:
-# it vanishes on white.
+# it vanishes on white. The last four are Paul Tol's, for the rare figure with so many curves.
 INK = "#222222"
-PALETTE = (INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PALETTE = (
+    *(INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+    *("#882255", "#999933", "#44AA99", "#7A68D0"),
+)
 ZONE_COLOUR = "#D55E00"
 # (plotly, matplotlib) by style: no figure relies on colour alone.
 MARKERS = (
@@ -39,6 +43,10 @@ MARKERS = (
     ("triangle-down", "v"),
     ("cross", "P"),
     ("star", "*"),
+    ("pentagon", "p"),
+    ("triangle-left", "<"),
+    ("triangle-right", ">"),
+    ("hexagon", "h"),
 )
 # Beyond this many classes the cells are too small to print their counts in.
 NUMBERS_UP_TO = 16
@@ -52,6 +60,7 @@ class Axis:
     """label: with its unit, "total error (%)". ticks: label these values and no others.
 
     from_zero: start there. positive: nothing is below zero, so intervals are cut there.
+    frame: start and end; what lies beyond is cut off.
     """
 
     label: str
@@ -59,6 +68,7 @@ class Axis:
     from_zero: bool = False
     positive: bool = False
     ticks: tuple[float, ...] = ()
+    frame: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +96,20 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points under one name. style 0 is the reference; 1 and on are the palette's colours."""
+    """Points under one name. style 0 is the reference; 1 and on are the palette's colours.
+
+    hollow: empty markers. stairs: a thin line of steps without markers, the edge of what is
+    reached. listed: in the legend; on the page a click on a name hides every series of it.
+    """
 
     name: str
     points: tuple[Point, ...]
     style: int = 1
     joined: bool = True
     dashed: bool = False
+    hollow: bool = False
+    stairs: bool = False
+    listed: bool = True
 
     @property
     def colour(self) -> str:
@@ -105,7 +122,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Series over two axes. dodge: move the series a little apart so that intervals show."""
+    """Series over two axes. dodge: move the series a little apart so that intervals show.
+
+    cross: a place (x, y) marked by thin lines through it.
+    """
 
     title: str
     see: str
@@ -113,6 +133,7 @@ class Curves:
     y: Axis
     series: tuple[Series, ...]
     dodge: bool = False
+    cross: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         _check_see(self.title, self.see)
@@ -126,6 +147,18 @@ class Curves:
         gap = min((b - a for a, b in itertools.pairwise(every)), default=1.0)
         step = 0.35 * gap / len(self.series)
         return tuple(x + step * (index - (len(self.series) - 1) / 2) for x in xs)
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Curves side by side, each under its own title, with the same two axes."""
+
+    title: str
+    see: str
+    panels: tuple[Curves, ...]
+
+    def __post_init__(self) -> None:
+        _check_see(self.title, self.see)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +272,7 @@ class Confusion:
         return tuple(down + across)
 
 
-Figure: TypeAlias = Curves | Change | Confusion
+Figure: TypeAlias = Curves | Facets | Change | Confusion
 
 
 def busiest(figure: Confusion, limit: int = 30) -> Confusion:
@@ -289,6 +322,8 @@ def ends(
     axis: Axis, series: Iterable[Series], side: Literal["x", "y"]
 ) -> tuple[float, float] | None:
     """Where an axis starts and ends, or None for as the drawing library likes it."""
+    if axis.frame is not None:
+        return axis.frame
     if axis.log or not (axis.from_zero or axis.positive):
         return None
     points = [point for one in series for point in one.points]

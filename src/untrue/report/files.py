@@ -7,6 +7,7 @@ drawn as they are ('$5' is no formula), and the same figure gives the same bytes
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from untrue.report.figures import (
     Change,
     Confusion,
     Curves,
+    Facets,
     Figure,
     Series,
     ends,
@@ -31,7 +33,7 @@ from untrue.report.figures import (
 )
 from untrue.report.needs import need
 from untrue.report.page import write_bytes
-from untrue.report.web import DIAGONAL, GRID, SCALE
+from untrue.report.web import CROSS, DIAGONAL, GRID, SCALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
@@ -92,6 +94,8 @@ def _sheet(figure: Figure, dpi: int) -> Sheet:
     sheet.suptitle(figure.title, fontsize=12, fontweight="bold")
     if isinstance(figure, Curves):
         _curves(sheet, figure)
+    elif isinstance(figure, Facets):
+        _facets(sheet, figure)
     elif isinstance(figure, Change):
         _change(sheet, figure)
     else:
@@ -102,15 +106,49 @@ def _sheet(figure: Figure, dpi: int) -> Sheet:
 def _size(figure: Figure) -> tuple[float, float]:
     if isinstance(figure, Curves):
         return 8.0, 5.2
+    if isinstance(figure, Facets):
+        return 3.4 * _across(figure), 1.0 + 2.9 * math.ceil(len(figure.panels) / _across(figure))
     if isinstance(figure, Change):
         return 8.0, 1.9 + 0.36 * max(2, len(figure.rows))
     return 1.0 + 5.2 * len(figure.panels), 5.4
 
 
 def _curves(sheet: Sheet, figure: Curves) -> None:
-    plot = sheet.add_subplot()
+    _draw_curves(sheet.add_subplot(), figure)
+    ringed = any(p.marked for s in figure.series for p in s.points)
+    if len(figure.series) > 1 or ringed:
+        _legend(sheet, [series.name for series in figure.series if series.listed])
+
+
+def _across(figure: Facets) -> int:
+    """Panels beside each other: three, or fewer when there are no more."""
+    return min(3, len(figure.panels))
+
+
+def _facets(sheet: Sheet, figure: Facets) -> None:
+    across = _across(figure)
+    down = math.ceil(len(figure.panels) / across)
+    plots = sheet.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()
+    for position, plot in enumerate(plots):
+        if position >= len(figure.panels):
+            plot.set_axis_off()
+            continue
+        panel = figure.panels[position]
+        _draw_curves(plot, panel)
+        plot.set_title(panel.title, fontsize=10)
+        # The axes are shared, so only the outer plots name them.
+        last = position + across >= len(figure.panels)
+        plot.xaxis.set_label_text(panel.x.label if last else "", fontsize=8)
+        plot.yaxis.set_label_text("" if position % across else panel.y.label, fontsize=8)
+        plot.tick_params(labelbottom=last)
+
+
+def _draw_curves(plot: Plot, figure: Curves) -> None:
     plot.grid(visible=True)
     plot.set_axisbelow(True)
+    if figure.cross is not None:
+        plot.axvline(figure.cross[0], color=CROSS, linewidth=0.8, zorder=1)
+        plot.axhline(figure.cross[1], color=CROSS, linewidth=0.8, zorder=1)
     for index, series in enumerate(figure.series):
         _points(plot, series, figure.placed(index))
         for point in series.points:
@@ -130,8 +168,6 @@ def _curves(sheet: Sheet, figure: Curves) -> None:
         plot.plot(xs, ys, "o", ms=15, mfc="none", mec=INK, mew=2, ls="none", label="chosen")
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, figure.series, "x"))
     _axis(plot.yaxis, plot, figure.y, ends(figure.y, figure.series, "y"))
-    if len(figure.series) > 1 or rings:
-        _legend(sheet, [series.name for series in figure.series])
 
 
 def _legend(sheet: Sheet, names: list[str]) -> None:
@@ -145,6 +181,10 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
     """Markers with intervals; an interval that is not there has no length."""
     points = series.points
     ys = [point.y for point in points]
+    if series.stairs:
+        name = shortened(series.name, LEGEND_UP_TO) if series.listed else None
+        plot.step(list(places), ys, where="post", label=name, color=CROSS, lw=1.0, zorder=1)
+        return
 
     def reach(values: list[float], spans: list[tuple[float, float] | None]) -> Any:
         if not any(spans):
@@ -159,9 +199,10 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
         ys,
         xerr=reach([p.x for p in points], [span(p.x_low, p.x_high) for p in points]),
         yerr=reach(ys, [span(p.y_low, p.y_high) for p in points]),
-        label=shortened(series.name, LEGEND_UP_TO),
+        label=shortened(series.name, LEGEND_UP_TO) if series.listed else None,
         color=series.colour,
         marker=series.marker[1],
+        markerfacecolor="white" if series.hollow else series.colour,
         markersize=size,
         linestyle=("--" if series.dashed else "-") if series.joined else "none",
         linewidth=1.6,

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from untrue.placing import place_bytes
 from untrue.report import web
-from untrue.report.figures import Change, Confusion, Curves, Figure
+from untrue.report.figures import Change, Confusion, Curves, Facets, Figure
 from untrue.report.needs import need
 from untrue.report.tables import Table
 
@@ -85,7 +85,7 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 def _described(part: Part) -> dict[str, Any]:
     if isinstance(part, Table):
         return {"kind": "table", "title": part.title, "see": part.see, "html": part.to_html()}
-    if isinstance(part, Curves | Change | Confusion):
+    if isinstance(part, Curves | Facets | Change | Confusion):
         panels = [
             {"title": drawing.pop("title"), "height": drawing["layout"]["height"], "json": drawing}
             for drawing in web.draw(part)

@@ -16,13 +16,14 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
 
-Rule = Literal["argmax", "least-cost"]
-Kind = Literal["zone", "hierarchy", "small"]
+Rule = Literal["argmax", "least-cost", "least-cost-calibrated"]
+Kind = Literal["zone", "hierarchy", "small", "compare"]
 Zone: TypeAlias = tuple[tuple[int, int], ...]
 
 
@@ -31,6 +32,10 @@ class Row:
     """What one run did under one decision rule, in one zone. None: has no meaning here.
 
     costs: of the least-cost decision, 'zone 10, else 1'. zone: its cells, 'true>said' by index.
+    expected_cost: mean cost of an answer under the costs of the least-cost decision.
+    knob, strength: of a rival loss, whose strength is not called alpha. ece_pct: of the
+    probabilities decided by, so after calibration where the decision is calibrated.
+    zone_errors of costs by a matrix: the mistakes dearer than the cheapest.
     zone_share_pct: of the errors, those in the zone. errors_in_superclass_pct: of the errors,
     those that stay in the right super-class (nan: there are no errors).
     small_class_superclass_accuracy_pct: of the small classes' test images, those put in the
@@ -63,6 +68,11 @@ class Row:
     small_class_superclass_accuracy_pct: float | None
     test_loss: float | None
     seconds: float
+    knob: str = ""
+    strength: float | None = None
+    expected_cost: float | None = None
+    ece_pct: float | None = None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +96,8 @@ class Collected:
     @property
     def kind(self) -> Kind:
         """Which chapter tells it."""
+        if self.sweep.experiment == "compare":
+            return "compare"
         known = EXPERIMENTS.get(self.sweep.experiment)
         if known is not None:
             return known.kind
@@ -142,14 +154,24 @@ def _rows(
     specs = [config.penalty] if config.penalty else list(config.score_on)
     zones = dict.fromkeys(spec.cells for spec in specs if spec.kind == "zone")
     for cells in zones or {(): None}:
+        scored = next((spec for spec in config.score_on if spec.cells == cells), None)
         made = [("argmax", "", result.confusion)]
         made += [
-            ("least-cost", _costs(decision.costs), decision.confusion)
+            (
+                "least-cost-calibrated" if decision.calibrated else "least-cost",
+                _costs(decision.costs),
+                decision.confusion,
+            )
             for decision in result.decisions
             if decision.costs.cells == cells and decision.costs in config.score_on
         ]
         for rule, costs, confusion in made:
             counted = _counted(confusion, info, cells, small)
+            if scored is not None:
+                counted |= _charged(confusion, scored, info)
+            ece = None
+            if result.ece is not None:
+                ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
             yield Row(
                 sweep=sweep.name,
                 scale=sweep.scale,
@@ -167,11 +189,17 @@ def _rows(
                 train_images=result.train_images,
                 test_loss=result.test_loss,
                 seconds=result.provenance.seconds,
+                knob=config.knob[0] if config.knob and config.strength is not None else "",
+                strength=config.strength,
+                ece_pct=ece,
+                temperature=result.temperature,
                 **counted,  # type: ignore[arg-type]
             )
 
 
 def _costs(spec: PenaltySpec) -> str:
+    if spec.kind == "matrix":
+        return "by a matrix"
     if spec.kind == "zone":
         return f"zone {spec.inside:g}, else {spec.outside:g}"
     return f"super-class {spec.inside:g}, else {spec.outside:g}"
@@ -223,7 +251,30 @@ def _counted(
     return counted
 
 
-# Every alpha and loss of a repetition has the same zones.
+def _charged(
+    confusion: Counts, spec: PenaltySpec, info: DatasetInfo
+) -> dict[str, float | int | None]:
+    """What a mean answer costs; and for costs by a matrix, the errors in its dear cells."""
+    costs, dear = _priced(spec, info)
+    images, errors = int(confusion.sum()), int(confusion.sum() - np.trace(confusion))
+    charged: dict[str, float | int | None] = {
+        "expected_cost": float((confusion * costs).sum()) / images if images else math.nan
+    }
+    if spec.kind == "matrix":
+        charged["zone_errors"] = inside = int(confusion[dear].sum())
+        charged["zone_share_pct"] = _percent(inside, errors)
+    return charged
+
+
+# Every alpha and loss of a repetition has the same costs ...
+@lru_cache(maxsize=64)
+def _priced(
+    spec: PenaltySpec, info: DatasetInfo
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    return spec.matrix(info), spec.mask(info)
+
+
+# ... and the same zones.
 @lru_cache(maxsize=1024)
 def _places(cells: Zone) -> tuple[Counts, Counts]:
     true, said = np.array(cells).T

@@ -15,7 +15,7 @@ from untrue.errors import DataError
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.store import Store
 from untrue.metrics import Interval
-from untrue.report import files, hierarchies, small_samples, zones
+from untrue.report import comparison, files, hierarchies, small_samples, zones
 from untrue.report.arms import Arm, Arms
 from untrue.report.chapters import Chapter
 from untrue.report.page import Page, Part, Section, write, write_text
@@ -27,11 +27,12 @@ CHAPTERS = {
     "zone": zones.chapter,
     "hierarchy": hierarchies.chapter,
     "small": small_samples.chapter,
+    "compare": comparison.chapter,
 }
 MEASURES = tuple(
     field.name
     for field in dataclasses.fields(Row)
-    if field.name.endswith("_pct") or field.name in ("errors", "zone_errors")
+    if field.name.endswith("_pct") or field.name in ("errors", "zone_errors", "expected_cost")
 )
 # Runs not made yet are named one by one only while they are few.
 NAMED = 6
@@ -39,10 +40,13 @@ NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `report` wrote. short: one table per sweep, for a terminal. notes: what is missing."""
+    """What `report` wrote. findings and short: a few sentences and a table per sweep, for a
+    terminal. notes: what is missing.
+    """
 
     page: Path
     written: tuple[Path, ...]
+    findings: tuple[str, ...]
     short: tuple[Table, ...]
     notes: tuple[str, ...]
 
@@ -77,7 +81,13 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
     names = [str(path.relative_to(place)) for path in (*written, page)]
     summary = json.dumps(_json(sweeps, names), indent=1, allow_nan=False)
     written.append(write_text(place / "report.json", summary + "\n"))
-    return Report(page, (*written, page), tuple(chapter.short for chapter in chapters), notes)
+    return Report(
+        page=page,
+        written=(*written, page),
+        findings=tuple(chapter.lead for chapter in chapters),
+        short=tuple(chapter.short for chapter in chapters),
+        notes=notes,
+    )
 
 
 def _stem(collected: Collected) -> str:
@@ -125,7 +135,9 @@ def _page(
     facts = [fact for sweep in told for fact in _facts(sweep, several=several)]
     if stray:
         facts.append(("not shown", f"{stray} stored runs of earlier settings"))
-    facts += [("published numbers", SOURCE), ("made by", f"untrue {untrue.__version__}")]
+    if any(sweep.kind != "compare" for sweep in told):
+        facts.append(("published numbers", SOURCE))
+    facts.append(("made by", f"untrue {untrue.__version__}"))
     lead = "Several sweeps, one after the other." if several else chapters[0].lead
     title = "; ".join(f"{s.sweep.experiment} on {s.sweep.data}" for s in told)
     if not several:
@@ -134,6 +146,8 @@ def _page(
 
 
 def _title(collected: Collected) -> str:
+    if collected.kind == "compare":
+        return comparison.TITLE
     known = EXPERIMENTS.get(collected.sweep.experiment)
     return known.title if known else collected.sweep.experiment
 

@@ -20,6 +20,7 @@ from untrue.report.figures import (
     Change,
     Confusion,
     Curves,
+    Facets,
     Figure,
     Panel,
     Point,
@@ -35,12 +36,19 @@ Drawing = dict[str, Any]
 GRID = "#d9d9d9"
 SCALE = [[0.0, "#ffffff"], [0.15, "#d6e6f4"], [0.5, "#6aaed6"], [1.0, "#08306b"]]
 DIAGONAL = "#e4e4e4"
+# Lines behind the data; dark enough on white and light enough on black.
+CROSS = "#8a8a8a"
 
 
 def draw(figure: Figure) -> tuple[Drawing, ...]:
     """One plotly figure for each panel: {"title", "data", "layout"}."""
     if isinstance(figure, Curves):
         return (_curves(figure),)
+    if isinstance(figure, Facets):
+        return tuple(
+            {**_curves(panel, height=330, legend=False), "title": panel.title}
+            for panel in figure.panels
+        )
     if isinstance(figure, Change):
         return (_change(figure),)
     return tuple(_confusion(figure, panel) for panel in figure.panels)
@@ -51,7 +59,7 @@ def safe(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _curves(figure: Curves) -> Drawing:
+def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawing:
     data = [
         _trace(series, figure.placed(i), f"{figure.x.label}: ", f"{figure.y.label}: ")
         for i, series in enumerate(figure.series)
@@ -75,7 +83,18 @@ def _curves(figure: Curves) -> Drawing:
                 "meta": {"ink": True},
             }
         )
-    layout = _layout(height=430)
+    layout = _layout(height=height)
+    if not legend:
+        layout["showlegend"] = False
+    if figure.cross is not None:
+        x, y = figure.cross
+        layout["shapes"] = [
+            {"type": "line", "layer": "below", "line": {"color": CROSS, "width": 1}, **ends}
+            for ends in (
+                {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"},
+                {"y0": y, "y1": y, "x0": 0, "x1": 1, "xref": "paper"},
+            )
+        ]
     layout["xaxis"] = _axis(figure.x, ends(figure.x, figure.series, "x"))
     layout["yaxis"] = _axis(figure.y, ends(figure.y, figure.series, "y"))
     return {"title": "", "data": data, "layout": layout}
@@ -84,7 +103,8 @@ def _curves(figure: Curves) -> Drawing:
 def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) -> dict[str, Any]:
     points = series.points
     labelled = any(point.label for point in points)
-    parts = ["markers", *(["lines"] if series.joined else []), *(["text"] if labelled else [])]
+    parts = [*([] if series.stairs else ["markers"]), *(["lines"] if series.joined else [])]
+    parts += ["text"] if labelled else []
     trace: dict[str, Any] = {
         "type": "scatter",
         "name": safe(shortened(series.name, LEGEND_UP_TO)),
@@ -98,9 +118,21 @@ def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) 
             "width": 2,
             "dash": "dash" if series.dashed else "solid",
         },
-        "marker": {"color": series.colour, "symbol": series.marker[0], "size": 8},
+        "marker": {
+            "color": series.colour,
+            "symbol": series.marker[0] + ("-open" if series.hollow else ""),
+            "size": 8,
+        },
         "meta": {"ink": series.colour == INK},
     }
+    # A name that several series share is one thing: a click on it hides them all.
+    trace["legendgroup"] = trace["name"]
+    if not series.listed:
+        trace["showlegend"] = False
+    if series.stairs:
+        trace["line"] |= {"shape": "hv", "width": 1, "color": CROSS}
+        trace["hoverinfo"] = "skip"
+        trace["meta"] = {}
     if labelled:
         trace["text"] = [safe(point.label) for point in points]
         trace["textposition"] = "top right"

@@ -1,0 +1,199 @@
+"""The chapter of a comparison: is any method worth more than deciding by least expected cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from untrue.metrics import Interval
+from untrue.report.arms import Arm
+from untrue.report.chapters import Block, Chapter, Item, told
+from untrue.report.compared import CE, COST, TOTAL, Comparison, Picked, beyond, method, named
+from untrue.report.comparison_figures import facets, overview
+from untrue.report.comparison_tables import (
+    methods_table,
+    picks,
+    seconds_table,
+    settings_table,
+    short_table,
+)
+from untrue.report.rows import Collected
+
+TITLE = "Which way of minding the costs is worth it"
+
+
+def chapter(collected: Collected, stem: str) -> Chapter:
+    """Everything about one comparison."""
+    comparison = Comparison(collected)
+    blocks: list[Block] = []
+    for measure, name in ((COST, "cost"), (comparison.dear.measure, "dear")):
+        alone = facets(comparison, measure)
+        title = "expected cost" if measure == COST else comparison.dear.name
+        blocks.append(
+            (
+                f"The frontier: total error against {title}",
+                (
+                    Item(f"{stem}-frontier-{name}", overview(comparison, measure)),
+                    frontier_told(comparison, measure),
+                    *([Item(f"{stem}-differences-{name}", alone)] if alone else []),
+                ),
+            )
+        )
+    blocks += [
+        (
+            "Each method at its best",
+            (Item(f"{stem}-methods", methods_table(comparison)), *remarks(comparison)),
+        ),
+        ("All numbers", (Item(f"{stem}-settings", settings_table(comparison)),)),
+        ("Seconds", (Item(f"{stem}-seconds", seconds_table(comparison)),)),
+    ]
+    return Chapter(finding(comparison), tuple(blocks), short_table(comparison))
+
+
+def finding(comparison: Comparison) -> str:
+    """What came out, in sentences; the free decision rule is what a method has to beat."""
+    reference = comparison.reference
+    if reference is None:
+        return (
+            "Cross-entropy decided by least expected cost (ce+cost) is not there yet, so nothing "
+            f"can be compared with it. {_absent(comparison)}"
+        ).strip()
+    said = [_winner(comparison, reference), _free(comparison, reference), _absent(comparison)]
+    return " ".join(filter(None, said))
+
+
+def frontier_told(comparison: Comparison, measure: str) -> str:
+    """Who is on a frontier, who may be, and who is not with any setting."""
+    on, near = comparison.frontier(measure), comparison.near(measure)
+    said = [f"On the frontier by the means: {_listed(map(named, on))}."]
+    if len(comparison.seeds) == 1:
+        return f"{said[0]} With one repetition none of this is beyond chance."
+    if near:
+        said.append(
+            f"{len(near)} more of the {len(comparison.settings)} settings may belong to it: some "
+            "setting has better means, but none by a paired difference beyond its interval."
+        )
+    there = {arm.loss for arm in (*on, *near)}
+    off = [method(loss) for loss in comparison.methods if loss not in there]
+    if off:
+        said.append(f"With every setting clearly behind some other: {_listed(off)}.")
+    return " ".join(said)
+
+
+def remarks(comparison: Comparison) -> tuple[str, ...]:
+    """What a reader asks next: calibration, and training without the decision rule."""
+    said = []
+    reference, plain = comparison.reference, comparison.plain
+    raw = next(iter(comparison.of(CE, "least-cost")), None)
+    if reference is not None and raw is not None and raw != reference:
+        change = comparison.arms.change(reference, COST, to=raw)
+        said.append(
+            "Calibration: with a temperature fitted on held-out images, ce+cost has an expected "
+            f"cost {told(change, '+.4f')} from that with the raw probabilities "
+            f"({_verdict(change)}). A temperature never changes which label is the most probable."
+        )
+    trained = [arm for arm in comparison.settings if arm.loss != CE and arm.decision == "argmax"]
+    if trained and plain is not None:
+        best = min(trained, key=lambda arm: comparison.value(arm, COST))
+        change = comparison.arms.change(best, COST, to=plain)
+        text = (
+            "Without the decision rule, where only the most probable label can be used: the lowest "
+            f"expected cost of {len(trained)} trained settings is that of {named(best)}, "
+            f"{told(comparison.arms.mean(best, COST), '.4f')} against "
+            f"{told(comparison.arms.mean(plain, COST), '.4f')} of plain cross-entropy (paired "
+            f"difference {told(change, '+.4f')}, {_verdict(change)}). It is the best of many on "
+            "these test images, so it flatters."
+        )
+        said.append(text)
+    if comparison.behind:
+        said.append(
+            f"Judged are the repetitions {_listed(map(str, sorted(comparison.seeds)))}, which "
+            f"{len(comparison.settings)} settings share. {len(comparison.behind)} settings lack "
+            "some of them and stand only in the table of every setting."
+        )
+    return tuple(said)
+
+
+def _winner(comparison: Comparison, reference: Arm) -> str:
+    level = f"{told(comparison.arms.mean(reference, COST), '.4f')}"
+    free = (
+        "cross-entropy decided by least expected cost (ce+cost, "
+        f"{'calibrated' if 'calibrated' in reference.decision else 'not calibrated'})"
+    )
+    picked = [comparison.pick(loss) for loss in comparison.methods]
+    found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
+    if not found:
+        return f"Only {free} is there so far: its expected cost is {level}."
+    found.sort(key=lambda pair: pair[1].value)
+    first, change = found[0]
+    if first.alone:
+        less = "less" if change.value < 0 else "more"
+        return (
+            f"One repetition, so nothing is established. In it {_setting(first)} costs "
+            f"{abs(change.value):.4f} {less} an answer than {free}, which costs {level}; it is the "
+            f"best of {len(comparison.settings)} settings on the same test images, which "
+            "flatters it."
+        )
+    better = [(p, c) for p, c in found if c.high < 0]
+    worse = sum(c.low > 0 for _, c in found)
+    behind = f" {worse} of {len(found)} methods were worse beyond their intervals." if worse else ""
+    if not better:
+        doubt = " beyond its interval" if change.value < 0 else ""
+        word = "lowest" if change.value < 0 else "closest"
+        return (
+            f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
+            f"{word} was {_setting(first)} with a paired difference of {told(change, '+.4f')}."
+            f"{behind}"
+        )
+    names = _listed(f"{_setting(p)} by {_less(c)}" for p, c in better)
+    chance = (
+        " With a difference for each method, about one in forty is expected beyond its interval "
+        "by chance."
+    )
+    return (
+        f"{names} beat {free} on expected cost, which costs {level} an answer "
+        f"(paired differences with 95 % intervals).{behind}{chance if len(found) > 4 else ''}"
+    )
+
+
+def _free(comparison: Comparison, reference: Arm) -> str:
+    """What the decision rule buys from plain cross-entropy, and for what."""
+    plain, dear = comparison.plain, comparison.dear
+    if plain is None:
+        return ""
+
+    def both(measure: str, form: str, unit: str = "") -> str:
+        before, after = (comparison.arms.mean(arm, measure) for arm in (plain, reference))
+        return f"{told(before, form)}{unit} to {told(after, form)}{unit}"
+
+    unit = " %" if dear.unit == "%" else ""
+    return (
+        f"The decision rule alone takes plain cross-entropy's expected cost from "
+        f"{both(COST, '.4f')}, its {dear.name} from {both(dear.measure, dear.form, unit)} and its "
+        f"total error from {both(TOTAL, '.2f', ' %')}."
+    )
+
+
+def _absent(comparison: Comparison) -> str:
+    if not comparison.absent:
+        return ""
+    return f"Not there yet: {_listed(map(method, comparison.absent))}."
+
+
+def _setting(picked: Picked) -> str:
+    return f"{method(picked.method)} ({picks(picked)})"
+
+
+def _less(change: Interval) -> str:
+    return told(Interval(-change.value, -change.high, -change.low, change.level), ".4f")
+
+
+def _verdict(change: Interval | None) -> str:
+    return "beyond its interval" if beyond(change) else "within its interval of chance"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    every = list(names)
+    if len(every) < 2:
+        return "".join(every)
+    return f"{', '.join(every[:-1])} and {every[-1]}"
