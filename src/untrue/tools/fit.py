@@ -211,7 +211,22 @@ def train_network(
     settings: Settings,
     on_epoch: Callable[[Progress], None] | None = None,
 ) -> tuple[nn.Module, History, float]:
-    """A network trained on one part, stopped and calibrated by another: with its temperature.
+    """A network trained on one part, stopped and calibrated by another: with its temperature."""
+    network, history = fitted_network(objective, spec, inputs, labels, parts, settings, on_epoch)
+    held_back = logits_of(network, inputs[parts.validation])
+    return network, history, _temperature(name, held_back, labels[parts.validation])
+
+
+def fitted_network(
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    settings: Settings,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> tuple[nn.Module, History]:
+    """A network trained on one part and stopped by another.
 
     Every network of a seed starts from the same weights and sees the same batches.
     """
@@ -227,8 +242,7 @@ def train_network(
             settings,
             on_epoch,
         )
-    held_back = logits_of(network, inputs[parts.validation])
-    return network, history, _temperature(name, held_back, labels[parts.validation])
+    return network, history
 
 
 def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:
