@@ -21,6 +21,7 @@ ROOMS = [
     "losses",
     "functional",
     "reference",
+    "budgets",
     "decision",
     "metrics",
     "penalty",
@@ -75,6 +76,7 @@ def test_imports_point_down_the_house_plan() -> None:
     "statement",
     [
         "import untrue; untrue.Penalty; untrue.Hierarchy; untrue.metrics; untrue.decide",
+        "import untrue; untrue.Budget",
         "import untrue.report",
         "import untrue.cli",
     ],

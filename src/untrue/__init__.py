@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Penalty": "untrue.penalty",
+    "Budget": "untrue.budgets",
     "Hierarchy": "untrue.hierarchy",
     "BilinearLoss": "untrue.losses",
     "LogBilinearLoss": "untrue.losses",
@@ -32,12 +33,33 @@ _HOME = {
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
 }
-_MODULES = ("decision", "errors", "functional", "hierarchy", "lab", "losses", "metrics", "penalty")
+_MODULES = (
+    "budgets",
+    "decision",
+    "errors",
+    "functional",
+    "hierarchy",
+    "lab",
+    "losses",
+    "metrics",
+    "penalty",
+)
 # Not in `__all__`: a star import must not ask for frameworks that are not installed.
 _ADAPTERS = ("boosting", "reference", "sklearn")
 
 if TYPE_CHECKING:
-    from untrue import decision, errors, functional, hierarchy, lab, losses, metrics, penalty
+    from untrue import (
+        budgets,
+        decision,
+        errors,
+        functional,
+        hierarchy,
+        lab,
+        losses,
+        metrics,
+        penalty,
+    )
+    from untrue.budgets import Budget
     from untrue.decision import Temperature, calibrate, decide
     from untrue.errors import UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
@@ -58,6 +80,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AlphaSchedule",
     "BilinearLoss",
+    "Budget",
     "ClassWeightedLoss",
     "ConditionalSoftmaxLoss",
     "CostRegressionLoss",
@@ -71,6 +94,7 @@ __all__ = [
     "Temperature",
     "UntrueError",
     "UntrueWarning",
+    "budgets",
     "calibrate",
     "decide",
     "decision",

@@ -1,0 +1,202 @@
+"""The cells that a budget is about, held without k x k numbers wherever the penalty is.
+
+A region is a `Block`, all mistakes from some classes to some classes, or a `Penalty` that costs 1
+inside and 0 outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from untrue.errors import ArgumentError, nearest
+from untrue.hierarchy import Hierarchy
+from untrue.hierarchy.super_classes import super_level
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, class_indices, read_groups
+from untrue.metrics.zones import Zone, is_penalty
+from untrue.penalty import DensePenalty, Penalty, RulesPenalty, TreePenalty
+from untrue.penalty.dear import zone_limit
+
+GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Mistakes about the classes of `true` (k,) that say one of `said` (k,)."""
+
+    true: BoolArray
+    said: BoolArray
+
+    def inside(self, true: IntArray, said: IntArray) -> BoolArray:
+        return np.asarray(self.true[true] & self.said[said] & (true != said))
+
+    def rules(self, classes: tuple[str, ...]) -> RulesPenalty:
+        """The same as a penalty of ones and zeros; whole rows are defaults, the rest rules."""
+        k = len(classes)
+        mostly = self.said.sum() > k / 2
+        true, said = np.flatnonzero(self.true), np.flatnonzero(self.said != mostly)
+        rows, columns = (grid.ravel() for grid in np.meshgrid(true, said, indexing="ij"))
+        off = rows != columns
+        costs = np.full(int(off.sum()), 0.0 if mostly else 1.0)
+        return RulesPenalty(
+            classes, (self.true & mostly).astype(np.float64), rows[off], columns[off], costs
+        )
+
+
+Region: TypeAlias = "Block | Penalty"
+
+
+def inside(region: Region, true: IntArray, said: IntArray) -> FloatArray:
+    """1 where a cell lies in the region, else 0 (for a penalty: what it costs), broadcast."""
+    if isinstance(region, Block):
+        return region.inside(true, said).astype(np.float64)
+    return np.asarray(region.cost(true, said), dtype=np.float64)
+
+
+def rows_of(region: Region) -> BoolArray:
+    """(k,) Whether a true class has a cell in the region."""
+    if isinstance(region, Penalty):
+        return np.asarray(region.row_sums() > 0)
+    others = region.said.sum() - region.said
+    return np.asarray(region.true & (others > 0))
+
+
+def mean_cost(penalty: Penalty, region: Region, *, most_rows: int = 500) -> float:
+    """Mean cost over the cells of a region, of evenly spaced rows where there are very many."""
+    rows = np.flatnonzero(rows_of(region))
+    if len(rows) > most_rows:
+        rows = rows[np.linspace(0, len(rows) - 1, most_rows).astype(np.int64)]
+    every = np.arange(penalty.n_classes)
+    total = cells = 0.0
+    step = max(1, 2**20 // penalty.n_classes)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step, None]
+        chosen = inside(region, some, every) > 0
+        total += float(np.where(chosen, penalty.cost(some, every), 0.0).sum())
+        cells += float(chosen.sum())
+    return total / cells if cells else 0.0
+
+
+def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) -> BoolArray:
+    """(k,) The classes that a name stands for: a class, or a group or node of a tree."""
+    k, chosen = penalty.n_classes, np.zeros(penalty.n_classes, dtype=bool)
+    if name in penalty.classes:
+        chosen[penalty.index(name)] = True
+        return chosen
+    tree = _tree(penalty, groups, shown)
+    if tree is not None:
+        if name in tree.names:
+            node = tree.names.index(name)
+            return np.asarray(
+                (tree.class_nodes >= node) & (tree.class_nodes < node + tree.sizes[node])
+            )
+        known = list(dict.fromkeys([*penalty.classes, *tree.names]))
+    elif isinstance(groups, Mapping):
+        # A group that shares its name with a class goes by "NAME (group)", as in a `Hierarchy`.
+        own = {f"{g} (group)" if g in penalty.classes else str(g): g for g in groups}
+        if name in own:
+            found = class_indices(groups[own[name]], k, "groups", penalty.classes)
+            chosen[found] = True
+            return chosen
+        known = [*penalty.classes, *own]
+    else:
+        known = list(penalty.classes)
+    kind = "class" if groups is None and tree is None else "class or group"
+    hint = nearest(name, known) or f"; known are {_few(known)}."
+    raise ArgumentError(f"{shown}: unknown {kind} {name!r}{hint}")
+
+
+def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
+    """Ones where the answer lies in another group than the truth."""
+    tree = _tree(penalty, groups, shown)
+    if tree is not None:
+        level = super_level(tree)
+        if level is None:
+            raise ArgumentError(f"{shown}: the tree has no groups between its root and classes.")
+        if (tree.heights + tree.depths == tree.max_height).all():
+            # Every class is equally deep: groups part above a height, and the tree itself tells.
+            heights = np.arange(tree.max_height + 1)
+            return TreePenalty(tree, (heights > tree.max_height - level).astype(np.float64))
+        group = tree.coarsen(level)
+    elif isinstance(groups, Mapping):
+        group = read_groups(groups, penalty.n_classes, penalty.classes)
+    else:
+        raise ArgumentError(
+            f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy), "
+            "or a penalty from groups or from a hierarchy."
+        )
+    members_of: dict[str, list[str]] = {}
+    for name, number in zip(penalty.classes, group.tolist(), strict=True):
+        members_of.setdefault(f"group {number}", []).append(name)
+    if len(members_of) < 2:
+        raise ArgumentError(f"{shown}: there is only one group, so nothing can cross.")
+    return Penalty.from_groups(members_of, 0.0, 1.0, classes=penalty.classes)
+
+
+def dear_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
+    """Ones where a mistake costs more than `above`, or than the cheapest: in the penalty's form."""
+    limit = zone_limit(penalty, above)
+    if limit is None:
+        alike = "all its mistakes cost alike"
+        alike = alike if above is None else f"none of its mistakes costs more than {above:g}"
+        raise ArgumentError(
+            f"{shown}: the penalty has no zone, since {alike}. "
+            "Make the mistakes of the zone dearer, or give `zone`."
+        )
+    if isinstance(penalty, RulesPenalty):
+        return RulesPenalty(
+            penalty.classes,
+            (penalty.default > limit).astype(np.float64),
+            penalty.true,
+            penalty.predicted,
+            (penalty.costs > limit).astype(np.float64),
+        )
+    if isinstance(penalty, TreePenalty) and (penalty.row_scale == penalty.row_scale[0]).all():
+        dear = penalty.height_costs * penalty.row_scale[0] > limit
+        return TreePenalty(penalty.tree, dear.astype(np.float64))
+    return DensePenalty(penalty.classes, (penalty.matrix() > limit).astype(np.float64))
+
+
+def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
+    """Ones in a zone given as a penalty, a mask or pairs."""
+    given: Any = zone
+    if is_penalty(given):
+        if given.n_classes != penalty.n_classes:
+            raise ArgumentError(
+                f"{shown}: `zone` is for {given.n_classes} classes, the penalty for "
+                f"{penalty.n_classes}."
+            )
+        if given.greatest <= 0:
+            raise ArgumentError(f"{shown}: `zone` is empty: it has no cell that costs anything.")
+        return dear_zone(given, 0.0, shown)
+    if hasattr(given, "detach"):
+        given = given.detach().cpu().numpy()
+    found = Penalty.from_zone(given, classes=penalty.classes)
+    if found.greatest <= 0:
+        raise ArgumentError(f"{shown}: `zone` is empty: it has no cell.")
+    return found
+
+
+def _tree(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Hierarchy | None:
+    """The tree whose nodes may be named; its classes are the penalty's, in their order."""
+    if groups is None:
+        return penalty.tree if isinstance(penalty, TreePenalty) else None
+    if isinstance(groups, Hierarchy):
+        if groups.classes != penalty.classes:
+            raise ArgumentError(
+                f"{shown}: the classes of the hierarchy in `groups` are not those of the penalty. "
+                "Hierarchy.from_...(..., classes=penalty.classes) sets them."
+            )
+        return groups
+    if not isinstance(groups, Mapping):
+        raise ArgumentError(
+            f"`groups` must be {{group: its classes}} or a Hierarchy; got {type(groups).__name__}."
+        )
+    return None
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
