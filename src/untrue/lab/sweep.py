@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from untrue.errors import UntrueError
 from untrue.lab import networks, plans, scoring
@@ -11,6 +11,7 @@ from untrue.lab.data import Dataset
 from untrue.lab.executor import Event, Executor, Finished
 from untrue.lab.experiments import Axes, Experiment
 from untrue.lab.records import DatasetInfo, RunConfig, Sweep
+from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, split
 from untrue.lab.store import Store
 
@@ -38,10 +39,20 @@ def prepare(
     """Plan the sweep, note it in the store, and score finished baselines on new zones."""
     info = describe(data)
     planned = _planned(store, experiment, axes, info, scale=scale, command=command)
+    note(store, planned, info, lambda config: data.test_labels[split(config, data).test])
+    return planned
+
+
+def note(
+    store: Store, planned: Sweep, info: DatasetInfo, labels_of: Callable[[RunConfig], Labels]
+) -> None:
+    """Note a planned sweep, and score finished baselines on costs that are new to them.
+
+    labels_of: the classes of a run's test images.
+    """
     store.add_dataset(info)
     store.add_sweep(planned)
-    _score_baselines(store, planned.configs, data, info)
-    return planned
+    _score_baselines(store, planned.configs, info, labels_of)
 
 
 def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outlook:
@@ -72,18 +83,7 @@ def run(
     tried: set[str] = set()
     info = describe(data)
     while True:
-        status = store.status()
-        missing = [
-            config
-            for config in sweep.configs
-            if config.run_id not in tried
-            and (config.run_id not in status or (retry_failed and status[config.run_id] != "ok"))
-        ]
-        tried.update(config.run_id for config in missing)
-        for event in executor.run(missing):
-            if isinstance(event, Finished):
-                store.add(event.result, probs=event.probs)
-            yield event
+        yield from make(store, sweep, executor, retry_failed=retry_failed, tried=tried)
         if len(sweep.configs) >= sweep.expected:
             return
         whole = _planned(store, experiment, axes, info, scale=sweep.scale, command=sweep.command)
@@ -94,6 +94,30 @@ def run(
             )
         sweep = whole
         store.add_sweep(sweep)
+
+
+def make(
+    store: Store,
+    sweep: Sweep,
+    executor: Executor,
+    *,
+    retry_failed: bool = False,
+    tried: set[str] | None = None,
+) -> Generator[Event, None, None]:
+    """Make the planned runs that are missing. `tried` are left out, and grows by those made."""
+    tried = set() if tried is None else tried
+    status = store.status()
+    missing = [
+        config
+        for config in sweep.configs
+        if config.run_id not in tried
+        and (config.run_id not in status or (retry_failed and status[config.run_id] != "ok"))
+    ]
+    tried.update(config.run_id for config in missing)
+    for event in executor.run(missing):
+        if isinstance(event, Finished):
+            store.add(event.result, probs=event.probs)
+        yield event
 
 
 def _planned(
@@ -118,17 +142,28 @@ def _planned(
 
 
 def _score_baselines(
-    store: Store, configs: Sequence[RunConfig], data: Dataset, info: DatasetInfo
+    store: Store,
+    configs: Sequence[RunConfig],
+    info: DatasetInfo,
+    labels_of: Callable[[RunConfig], Labels],
 ) -> None:
     """Decide finished baselines by cost matrices they were not scored on; nothing is trained."""
     for config in configs:
         result = store.result(config.run_id) if config.is_baseline else None
         if result is None or result.status != "ok":
             continue
-        missing = [spec for spec in config.score_on if result.decision(spec) is None]
+        # Calibrated too where the temperature is known.
+        temperatures = [None, result.temperature] if result.temperature else [None]
+        missing = [
+            (spec, temperature)
+            for spec in config.score_on
+            for temperature in temperatures
+            if result.decision(spec, calibrated=temperature is not None) is None
+        ]
         probs = store.probs(config.run_id) if missing else None
         if probs is None:
             continue
-        labels = data.test_labels[split(config, data).test]
-        for spec in missing:
-            store.add_decision(config.run_id, scoring.decided(probs, labels, spec, info))
+        labels = labels_of(config)
+        for spec, temperature in missing:
+            made = scoring.decided(probs, labels, spec, info, temperature=temperature)
+            store.add_decision(config.run_id, made)
