@@ -12,7 +12,7 @@ app = typer.Typer()
 
 @app.command(epilog="Example: `untrue report runs/mnist`")
 def report(
-    directory: Annotated[Path, typer.Argument(help="The --out of an `untrue run`.")],
+    directory: Annotated[Path, typer.Argument(help="The --out of an `untrue run` or `compare`.")],
     out: Annotated[
         Path | None, typer.Option(help="Where to write; else into the directory itself.")
     ] = None,
@@ -22,14 +22,7 @@ def report(
     Writes report.html (one page that needs no network), figures/ (SVG and PNG), tables/ (CSV and
     Markdown), rows.csv (one row per run, decision rule and zone) and report.json.
     """
-    from rich.console import Console
-
+    from untrue.cli.showing import console, show_report
     from untrue.report.sweeps import report
 
-    made = report(directory, out)
-    console = Console(highlight=False)
-    for table in made.short:
-        console.print(table.to_terminal())
-    for note in made.notes:
-        console.print(note, markup=False, soft_wrap=True)
-    console.print(str(made.page), markup=False, soft_wrap=True)
+    show_report(console(), report(directory, out))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from untrue.report.sweeps import Report
     from untrue.report.tables import Table
 
 # What a file or a pipe gets: no line of a table is cut there.
@@ -33,3 +34,11 @@ def show(where: Console, table: Table) -> None:
     if table.see:
         say(where, table.see)
     say(where, "")
+
+
+def show_report(where: Console, made: Report) -> None:
+    """What a report of a sweep found and what is missing, ending with the path of its page."""
+    for table in made.short:
+        where.print(table.to_terminal())
+    for text in (*made.findings, *made.notes, str(made.page)):
+        say(where, text)

@@ -95,8 +95,9 @@ class Comparison:
         return DEAR[self.costs.kind]
 
     @property
-    def measures(self) -> tuple[str, str, str]:
-        return (TOTAL, COST, self.dear.measure)
+    def planes(self) -> tuple[str, str]:
+        """What total error is set against."""
+        return (COST, self.dear.measure)
 
     @cached_property
     def plain(self) -> Arm | None:

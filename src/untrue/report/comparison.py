@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from untrue.metrics import Interval
+from untrue.report import estimates
 from untrue.report.arms import Arm
 from untrue.report.chapters import Block, Chapter, Item, told
 from untrue.report.compared import CE, COST, TOTAL, Comparison, Picked, beyond, method, named
@@ -19,34 +21,53 @@ from untrue.report.comparison_tables import (
 from untrue.report.rows import Collected
 
 TITLE = "Which way of minding the costs is worth it"
+PICKED = "Each method's setting was picked on the other repetitions than the one it is scored on."
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one comparison."""
     comparison = Comparison(collected)
-    blocks: list[Block] = []
-    for measure, name in ((COST, "cost"), (comparison.dear.measure, "dear")):
-        alone = facets(comparison, measure)
-        title = "expected cost" if measure == COST else comparison.dear.name
-        blocks.append(
-            (
-                f"The frontier: total error against {title}",
-                (
-                    Item(f"{stem}-frontier-{name}", overview(comparison, measure)),
-                    frontier_told(comparison, measure),
-                    *([Item(f"{stem}-differences-{name}", alone)] if alone else []),
-                ),
-            )
-        )
-    blocks += [
-        (
-            "Each method at its best",
-            (Item(f"{stem}-methods", methods_table(comparison)), *remarks(comparison)),
-        ),
+    frontier: list[Item | str] = []
+    alone: list[Item] = []
+    for measure, name in zip(comparison.planes, ("cost", "dear"), strict=True):
+        frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
+        frontier.append(frontier_told(comparison, measure))
+        figure = facets(comparison, measure)
+        if figure is not None:
+            alone.append(Item(f"{stem}-differences-{name}", figure))
+    best = Item(f"{stem}-methods", methods_table(comparison))
+    blocks: tuple[Block, ...] = (
+        ("The frontier", tuple(frontier)),
+        ("Each method at its best", (best, *remarks(comparison))),
+        ("One method at a time", tuple(alone)),
         ("All numbers", (Item(f"{stem}-settings", settings_table(comparison)),)),
         ("Seconds", (Item(f"{stem}-seconds", seconds_table(comparison)),)),
-    ]
-    return Chapter(finding(comparison), tuple(blocks), short_table(comparison))
+    )
+    return Chapter(finding(comparison), blocks, short_table(comparison))
+
+
+def summary(collected: Collected) -> dict[str, Any]:
+    """For `report.json`: the finding, the frontiers, and each setting beside `ce+cost`."""
+    comparison = Comparison(collected)
+    reference = comparison.reference
+    if not collected.rows:
+        return {}
+    return {
+        "finding": finding(comparison),
+        "judged_on_seeds": sorted(comparison.seeds),
+        "reference": reference and named(reference),
+        "frontier": {m: list(map(named, comparison.frontier(m))) for m in comparison.planes},
+        "perhaps_on_frontier": {m: list(map(named, comparison.near(m))) for m in comparison.planes},
+        "differences_to_ce_cost": {
+            named(arm): {
+                measure: estimates.numbers(change)
+                for measure in (TOTAL, *comparison.planes)
+                if (change := comparison.arms.change(arm, measure, to=reference)) is not None
+            }
+            for arm in (comparison.settings if reference else ())
+            if arm != reference
+        },
+    }
 
 
 def finding(comparison: Comparison) -> str:
@@ -87,17 +108,17 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     if reference is not None and raw is not None and raw != reference:
         change = comparison.arms.change(reference, COST, to=raw)
         said.append(
-            "Calibration: with a temperature fitted on held-out images, ce+cost has an expected "
-            f"cost {told(change, '+.4f')} from that with the raw probabilities "
-            f"({_verdict(change)}). A temperature never changes which label is the most probable."
+            "A temperature fitted on held-out images changes the expected cost of ce+cost by "
+            f"{told(change, '+.4f')} ({_verdict(change)}). It never changes which label is the "
+            "most probable."
         )
     trained = [arm for arm in comparison.settings if arm.loss != CE and arm.decision == "argmax"]
     if trained and plain is not None:
         best = min(trained, key=lambda arm: comparison.value(arm, COST))
         change = comparison.arms.change(best, COST, to=plain)
         text = (
-            "Without the decision rule, where only the most probable label can be used: the lowest "
-            f"expected cost of {len(trained)} trained settings is that of {named(best)}, "
+            "Without the decision rule (the most probable label; for sosr its own answer), the "
+            f"lowest expected cost of {len(trained)} trained settings is that of {named(best)}, "
             f"{told(comparison.arms.mean(best, COST), '.4f')} against "
             f"{told(comparison.arms.mean(plain, COST), '.4f')} of plain cross-entropy (paired "
             f"difference {told(change, '+.4f')}, {_verdict(change)}). It is the best of many on "
@@ -142,7 +163,7 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         return (
             f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
             f"{word} was {_setting(first)} with a paired difference of {told(change, '+.4f')}."
-            f"{behind}"
+            f"{behind} {PICKED}"
         )
     names = _listed(f"{_setting(p)} by {_less(c)}" for p, c in better)
     chance = (
@@ -151,7 +172,8 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
     )
     return (
         f"{names} beat {free} on expected cost, which costs {level} an answer "
-        f"(paired differences with 95 % intervals).{behind}{chance if len(found) > 4 else ''}"
+        f"(paired differences with 95 % intervals).{behind}{chance if len(found) > 4 else ''} "
+        f"{PICKED}"
     )
 
 
@@ -188,7 +210,7 @@ def _less(change: Interval) -> str:
 
 
 def _verdict(change: Interval | None) -> str:
-    return "beyond its interval" if beyond(change) else "within its interval of chance"
+    return "beyond its interval" if beyond(change) else "not beyond its interval"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -42,22 +42,11 @@ def overview(comparison: Comparison, measure: str) -> Curves:
         series += _curves(loss, [arm for arm in drawn if arm.loss == loss], points)
     return Curves(
         title=f"Total error against {_name(comparison, measure)}",
-        see=" ".join(
-            filter(
-                None,
-                (
-                    "The lower left is best. Filled: the most probable label; hollow: "
-                    f"the label of least expected cost{_calibrated(comparison)}. Numbers at the "
-                    "points are the method's strength. The grey steps join the settings that no "
-                    "other beats in both.",
-                    _spread(comparison),
-                    _outside(outside),
-                ),
-            )
-        ),
+        see=" ".join(filter(None, (_legend(comparison, measure), _outside(outside)))),
         x=Axis("total error (%)", frame=frames[0]),
         y=Axis(_label(comparison, measure), frame=frames[1]),
         series=plain(series),
+        crowded=True,
     )
 
 
@@ -107,7 +96,7 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
         "that difference may be chance."
     )
     return Facets(
-        title=f"One method at a time: total error and {_name(comparison, measure)}, beside ce+cost",
+        title=f"Beside ce+cost: total error and {_name(comparison, measure)}",
         see="The crossing of the grey lines is ce+cost: what lies below it costs less, what lies "
         "left of it errs less. Filled: the most probable label; hollow: least expected cost"
         f"{_calibrated(comparison)}; black: plain cross-entropy. {bars}",
@@ -133,16 +122,18 @@ def _curves(loss: str, arms: Iterable[Arm], points: dict[Arm, Point]) -> list[Se
     style = LOSSES.index(loss) if loss in LOSSES else len(LOSSES)
     filled = [arm for arm in arms if arm.decision == "argmax" and arm in points]
     hollow = [arm for arm in arms if arm.decision != "argmax" and arm in points]
+    # The hollow ce is in the legend too: it says what hollow means where no sentence stands below.
+    free = "ce+cost (hollow: least-cost decision)" if loss == CE else method(loss)
     return [
         Series(
-            method(loss),
+            name,
             tuple(points[arm] for arm in chosen),
             style=style,
             dashed=chosen is hollow,
             hollow=chosen is hollow,
-            listed=chosen is filled or not filled,
+            listed=chosen is filled or loss == CE or not filled,
         )
-        for chosen in (filled, hollow)
+        for name, chosen in ((method(loss), filled), (free, hollow))
     ]
 
 
@@ -186,6 +177,21 @@ def _label(comparison: Comparison, measure: str) -> str:
 def _calibrated(comparison: Comparison) -> str:
     there = any(arm.decision == "least-cost-calibrated" for arm in comparison.settings)
     return ", from calibrated probabilities" if there else ""
+
+
+def _legend(comparison: Comparison, measure: str) -> str:
+    if measure != COST:
+        return (
+            f"The lower left is best: a low {_name(comparison, measure)} at a low total error. "
+            if comparison.dear.unit == "%"
+            else f"The lower left is best: few {_name(comparison, measure)} at a low total error. "
+        ) + "Signs, numbers and bars as above."
+    return (
+        "The lower left is best: cheap answers at a low total error. Filled: the most probable "
+        f"label; hollow: the label of least expected cost{_calibrated(comparison)}. Numbers at the "
+        "points are the method's strength. The grey steps join the settings that no other beats "
+        f"in both. {_spread(comparison)}"
+    )
 
 
 def _spread(comparison: Comparison) -> str:

@@ -34,6 +34,12 @@ def difference(after: Mapping[int, float], before: Mapping[int, float]) -> Inter
     return mean([after[seed] - before[seed] for seed in after if seed in before])
 
 
+def numbers(value: Interval) -> dict[str, float | None]:
+    """For JSON, which knows no nan."""
+    parts = {"mean": value.value, "low": value.low, "high": value.high}
+    return {name: part if math.isfinite(part) else None for name, part in parts.items()}
+
+
 @cache
 def quantile(freedom: int) -> float:
     """The Student-t quantile that leaves 2.5 % above it."""

@@ -34,6 +34,8 @@ PALETTE = (
     *("#882255", "#999933", "#44AA99", "#7A68D0"),
 )
 ZONE_COLOUR = "#D55E00"
+# How much of a colour is left where there is too much of it, as the last two digits of a hex.
+PALE = "48"
 # (plotly, matplotlib) by style: no figure relies on colour alone.
 MARKERS = (
     ("circle", "o"),
@@ -124,7 +126,8 @@ class Series:
 class Curves:
     """Series over two axes. dodge: move the series a little apart so that intervals show.
 
-    cross: a place (x, y) marked by thin lines through it.
+    cross: a place (x, y) marked by thin lines through it. crowded: so many series that their
+    intervals are drawn pale, but for the reference's.
     """
 
     title: str
@@ -134,9 +137,14 @@ class Curves:
     series: tuple[Series, ...]
     dodge: bool = False
     cross: tuple[float, float] | None = None
+    crowded: bool = False
 
     def __post_init__(self) -> None:
         _check_see(self.title, self.see)
+
+    def bars(self, series: Series) -> str:
+        """The colour of a series' intervals."""
+        return f"{series.colour}{PALE}" if self.crowded and series.style else series.colour
 
     def placed(self, index: int) -> tuple[float, ...]:
         """Where the points of a series stand on the x axis."""

@@ -33,7 +33,7 @@ from untrue.report.figures import (
 )
 from untrue.report.needs import need
 from untrue.report.page import write_bytes
-from untrue.report.web import CROSS, DIAGONAL, GRID, SCALE
+from untrue.report.web import CROSS, DIAGONAL, GRID, SCALE, STAIRS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
@@ -105,7 +105,7 @@ def _sheet(figure: Figure, dpi: int) -> Sheet:
 
 def _size(figure: Figure) -> tuple[float, float]:
     if isinstance(figure, Curves):
-        return 8.0, 5.2
+        return (8.0, 6.6) if figure.crowded else (8.0, 5.2)
     if isinstance(figure, Facets):
         return 3.4 * _across(figure), 1.0 + 2.9 * math.ceil(len(figure.panels) / _across(figure))
     if isinstance(figure, Change):
@@ -150,7 +150,7 @@ def _draw_curves(plot: Plot, figure: Curves) -> None:
         plot.axvline(figure.cross[0], color=CROSS, linewidth=0.8, zorder=1)
         plot.axhline(figure.cross[1], color=CROSS, linewidth=0.8, zorder=1)
     for index, series in enumerate(figure.series):
-        _points(plot, series, figure.placed(index))
+        _points(plot, series, figure.placed(index), bars=figure.bars(series))
         for point in series.points:
             if point.label:
                 plot.annotate(
@@ -177,13 +177,15 @@ def _legend(sheet: Sheet, names: list[str]) -> None:
     sheet.legend(loc="outside lower center", ncols=max(1, min(4, 95 // longest)))
 
 
-def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float = 6) -> None:
+def _points(
+    plot: Plot, series: Series, places: tuple[float, ...], *, bars: str, size: float = 6
+) -> None:
     """Markers with intervals; an interval that is not there has no length."""
     points = series.points
     ys = [point.y for point in points]
     if series.stairs:
         name = shortened(series.name, LEGEND_UP_TO) if series.listed else None
-        plot.step(list(places), ys, where="post", label=name, color=CROSS, lw=1.0, zorder=1)
+        plot.step(list(places), ys, where="post", label=name, color=STAIRS, lw=4, zorder=1)
         return
 
     def reach(values: list[float], spans: list[tuple[float, float] | None]) -> Any:
@@ -206,6 +208,7 @@ def _points(plot: Plot, series: Series, places: tuple[float, ...], size: float =
         markersize=size,
         linestyle=("--" if series.dashed else "-") if series.joined else "none",
         linewidth=1.6,
+        ecolor=bars,
         elinewidth=1.0,
         capsize=2.5,
     )
@@ -231,7 +234,7 @@ def _change(sheet: Sheet, figure: Change) -> None:
     for old, new in zip(before.points, after.points, strict=True):
         plot.plot([old.x, new.x], [old.y, new.y], color="#999999", linewidth=2.5, zorder=1)
     for series in (before, after):
-        _points(plot, series, tuple(point.x for point in series.points), size=9)
+        _points(plot, series, tuple(point.x for point in series.points), bars=series.colour, size=9)
     names = [shortened(row.name, 32) for row in figure.rows]
     plot.set_yticks(range(len(names)), labels=names)
     plot.set_ylim(len(names) - 0.5, -0.5)

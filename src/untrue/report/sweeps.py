@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ import untrue
 from untrue.errors import DataError
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.store import Store
-from untrue.metrics import Interval
-from untrue.report import comparison, files, hierarchies, small_samples, zones
+from untrue.report import comparison, estimates, files, hierarchies, small_samples, zones
 from untrue.report.arms import Arm, Arms
 from untrue.report.chapters import Chapter
 from untrue.report.page import Page, Part, Section, write, write_text
@@ -40,8 +38,8 @@ NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `report` wrote. findings and short: a few sentences and a table per sweep, for a
-    terminal. notes: what is missing.
+    """What `report` wrote. findings: of comparisons, in sentences. short: one table per sweep, for
+    a terminal. notes: what is missing.
     """
 
     page: Path
@@ -84,7 +82,11 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
     return Report(
         page=page,
         written=(*written, page),
-        findings=tuple(chapter.lead for chapter in chapters),
+        findings=tuple(
+            chapter.lead
+            for sweep, chapter in zip(told, chapters, strict=True)
+            if sweep.kind == "compare"
+        ),
         short=tuple(chapter.short for chapter in chapters),
         notes=notes,
     )
@@ -225,6 +227,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                 "missing": [config.label for config in collected.missing],
                 "not_planned_yet": collected.unplanned,
                 "arms": _arms(Arms(collected.rows)),
+                **(comparison.summary(collected) if collected.kind == "compare" else {}),
             }
             for collected in sweeps
         ],
@@ -248,10 +251,5 @@ def _estimates(arms: Arms, arm: Arm, *, difference: bool) -> dict[str, Any]:
     for measure in MEASURES:
         value = arms.change(arm, measure) if difference else arms.mean(arm, measure)
         if value is not None:
-            found[measure] = _numbers(value)
+            found[measure] = estimates.numbers(value)
     return found
-
-
-def _numbers(value: Interval) -> dict[str, float | None]:
-    parts = {"mean": value.value, "low": value.low, "high": value.high}
-    return {name: part if math.isfinite(part) else None for name, part in parts.items()}

@@ -38,6 +38,7 @@ SCALE = [[0.0, "#ffffff"], [0.15, "#d6e6f4"], [0.5, "#6aaed6"], [1.0, "#08306b"]
 DIAGONAL = "#e4e4e4"
 # Lines behind the data; dark enough on white and light enough on black.
 CROSS = "#8a8a8a"
+STAIRS = "#8a8a8a66"
 
 
 def draw(figure: Figure) -> tuple[Drawing, ...]:
@@ -61,7 +62,13 @@ def safe(text: str) -> str:
 
 def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawing:
     data = [
-        _trace(series, figure.placed(i), f"{figure.x.label}: ", f"{figure.y.label}: ")
+        _trace(
+            series,
+            figure.placed(i),
+            f"{figure.x.label}: ",
+            f"{figure.y.label}: ",
+            bars=figure.bars(series),
+        )
         for i, series in enumerate(figure.series)
     ]
     rings = [(p.x, p.y) for s in figure.series for p in s.points if p.marked]
@@ -83,13 +90,13 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
                 "meta": {"ink": True},
             }
         )
-    layout = _layout(height=height)
+    layout = _layout(height=600 if figure.crowded else height)
     if not legend:
         layout["showlegend"] = False
     if figure.cross is not None:
         x, y = figure.cross
         layout["shapes"] = [
-            {"type": "line", "layer": "below", "line": {"color": CROSS, "width": 1}, **ends}
+            {"type": "line", "layer": "below", "line": {"color": CROSS, "width": 1.5}, **ends}
             for ends in (
                 {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"},
                 {"y0": y, "y1": y, "x0": 0, "x1": 1, "xref": "paper"},
@@ -100,7 +107,9 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
     return {"title": "", "data": data, "layout": layout}
 
 
-def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) -> dict[str, Any]:
+def _trace(
+    series: Series, places: tuple[float, ...], x_said: str, y_said: str, *, bars: str
+) -> dict[str, Any]:
     points = series.points
     labelled = any(point.label for point in points)
     parts = [*([] if series.stairs else ["markers"]), *(["lines"] if series.joined else [])]
@@ -130,13 +139,15 @@ def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) 
     if not series.listed:
         trace["showlegend"] = False
     if series.stairs:
-        trace["line"] |= {"shape": "hv", "width": 1, "color": CROSS}
+        trace["line"] |= {"shape": "hv", "width": 5, "color": STAIRS}
         trace["hoverinfo"] = "skip"
         trace["meta"] = {}
     if labelled:
         trace["text"] = [safe(point.label) for point in points]
         trace["textposition"] = "top right"
         trace["textfont"] = {"size": 11}
+        if series.colour != INK:
+            trace["textfont"]["color"] = series.colour
     for side, reach in (
         ("error_y", [(p.y, span(p.y_low, p.y_high)) for p in points]),
         ("error_x", [(p.x, span(p.x_low, p.x_high)) for p in points]),
@@ -147,7 +158,7 @@ def _trace(series: Series, places: tuple[float, ...], x_said: str, y_said: str) 
                 "symmetric": False,
                 "array": [found[1] - value if found else 0.0 for value, found in reach],
                 "arrayminus": [value - found[0] if found else 0.0 for value, found in reach],
-                "color": series.colour,
+                "color": bars,
                 "thickness": 1.2,
                 "width": 3,
             }
@@ -189,6 +200,7 @@ def _change(figure: Change) -> Drawing:
             tuple(point.x for point in series.points),
             f"{figure.x.label}: ",
             "",
+            bars=series.colour,
         )
         trace["marker"]["size"] = 12
         trace["hovertext"] = [
