@@ -121,13 +121,12 @@ def _mixed_loss(
     if alpha == 0.0:
         return cross_entropy(logits, target, weight=weight)
     z, soft = batch.logits, batch.probs is not None
-    # In rows and in the precision that is computed in, like the rest of the loss.
-    plain = partial(
-        cross_entropy,
-        z,
-        as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1),
-        weight=None if weight is None else weight.to(z.dtype),
-    )
+
+    def plain() -> Tensor:
+        """In rows and in the precision that is computed in, like the rest of the loss."""
+        rows = as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1)
+        return cross_entropy(z, rows, weight=None if weight is None else weight.to(z.dtype))
+
     if costs.n_classes == 1:  # nothing to confuse: the term is zero
         return batch.cast((1.0 - alpha) * plain())
     if batch.target is not None:
@@ -138,7 +137,8 @@ def _mixed_loss(
     # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
     apart = soft or label_smoothing > 0.0
     ce_target = None if apart else batch.target
-    loss = fused.loss(Formula(term, make_rows, ce_target, alpha, batch.shares, reduction), z)
+    formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
+    loss = fused.loss(formula, z)
     if apart and alpha < 1.0:
         loss = alpha * loss + (1.0 - alpha) * plain()
     return batch.cast(loss)

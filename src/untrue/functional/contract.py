@@ -27,6 +27,7 @@ class Batch:
     target (N,): class indices, 0 where ignored; None if targets are probabilities
     probs (N, k): target probabilities, each times the weight of its class; None if indices
     shares (N,): weight of each example, 0 where ignored; None with probabilities, which have theirs
+    ignored (N,): whether an example is left out; None with probabilities
     shape, dtype: of the unreduced result
     """
 
@@ -34,13 +35,14 @@ class Batch:
     target: Tensor | None
     probs: Tensor | None
     shares: Tensor | None
+    ignored: Tensor | None
     shape: torch.Size
     dtype: torch.dtype
     reduction: str
 
     def finish(self, losses: Tensor) -> Tensor:
         """Weigh, reduce and shape (N,) losses."""
-        return self.cast(reduce(losses, self.shares, self.reduction))
+        return self.cast(reduce(losses, self.shares, self.ignored, self.reduction))
 
     def cast(self, reduced: Tensor) -> Tensor:
         """A reduced loss in the caller's shape and precision."""
@@ -75,13 +77,12 @@ def read_batch(
     if soft:
         probs = as_rows(target)[0].to(z.dtype)
         probs = probs if weight is None else probs * weight
-        return Batch(z, None, probs, None, shape, dtype, reduction)
-    flat = target.reshape(-1)
-    counted = flat != ignore_index
-    flat = torch.where(counted, flat, 0).long()
-    shares = counted.to(z.dtype)
-    shares = shares if weight is None else shares * weight[flat]
-    return Batch(z, flat, None, shares, shape, dtype, reduction)
+        return Batch(z, None, probs, None, None, shape, dtype, reduction)
+    flat = target.reshape(-1).long()
+    ignored = flat == ignore_index
+    flat = flat.masked_fill(ignored, 0)
+    shares = (~ignored).to(z.dtype) if weight is None else weight[flat].masked_fill(ignored, 0.0)
+    return Batch(z, flat, None, shares, ignored, shape, dtype, reduction)
 
 
 def check_reduction(reduction: str) -> None:
@@ -141,25 +142,24 @@ def as_rows(x: Tensor) -> tuple[Tensor, torch.Size]:
     return x.reshape(-1, x.shape[-1]), x.shape[:-1]
 
 
-def reduce(losses: Tensor, shares: Tensor | None, reduction: str) -> Tensor:
+def reduce(losses: Tensor, shares: Tensor | None, ignored: Tensor | None, reduction: str) -> Tensor:
     """Weigh (N,) losses as `cross_entropy` does: the mean divides by the sum of the weights.
 
     If nothing counts, the mean is nan and its gradient 0.
     """
-    weighed = weigh(losses, shares)
+    weighed = weigh(losses, shares, ignored)
     if reduction == "none":
         return weighed
-    return weighed.sum() / total(losses, shares) if reduction == "mean" else weighed.sum()
+    if reduction == "sum":
+        return weighed.sum()
+    return weighed.mean() if shares is None else weighed.sum() / shares.sum()
 
 
-def weigh(losses: Tensor, shares: Tensor | None) -> Tensor:
-    """Losses (N,), or one number for all of them, times their shares; what is ignored gives 0."""
-    return losses if shares is None else (losses * shares).masked_fill(shares == 0, 0.0)
-
-
-def total(losses: Tensor, shares: Tensor | None) -> Tensor:
-    """What the mean of (N,) losses divides by."""
-    return losses.new_tensor(losses.shape[0]) if shares is None else shares.sum()
+def weigh(losses: Tensor, shares: Tensor | None, ignored: Tensor | None) -> Tensor:
+    """Losses (N,), or one number for all of them, times their shares; 0 for what is ignored."""
+    if shares is None or ignored is None:
+        return losses
+    return (losses * shares).masked_fill(ignored, 0.0)
 
 
 def as_penalty(penalty: Penalty | Any) -> Penalty:

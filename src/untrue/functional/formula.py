@@ -25,7 +25,8 @@ class Formula:
 
     make_rows: gives the cost rows r (N, k) as a fresh tensor, which may be overwritten
     target (N,): class indices for the cross-entropy; None leaves the term alone
-    shares (N,): weight of each example, 0 for one that is ignored; None weighs all alike
+    shares (N,): weight of each example; None weighs all alike
+    ignored (N,): examples that do not count; None if all do
     """
 
     term: Term
@@ -33,6 +34,7 @@ class Formula:
     target: Tensor | None
     alpha: float
     shares: Tensor | None
+    ignored: Tensor | None
     reduction: str
 
 
@@ -48,7 +50,7 @@ def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
     if formula.target is not None:
         ce = F.cross_entropy(z, formula.target, reduction="none")
         loss = (1.0 - formula.alpha) * ce + formula.alpha * loss
-    return reduce(loss, formula.shares, formula.reduction)
+    return reduce(loss, formula.shares, formula.ignored, formula.reduction)
 
 
 def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:

@@ -2,20 +2,20 @@
 
 The gradient is computed while the probabilities are at hand, in place and block by block, so that
 nothing large is allocated twice and the exponential is taken once (cross-entropy takes it twice).
-With a = alpha, b = 1 - alpha, r the cost row and y the target:
+Loss and gradient are held divided by alpha. With b = 1 / alpha - 1, r the cost row, y the target:
 
-    bilinear       L = b CE + a t,            t = sum_j r_j p_j
-                   dL/dz_m = p_m (a (r_m - t) + b) - b [m = y]
+    bilinear       L = t + b CE,            t = sum_j r_j p_j
+                   dL/dz_m = p_m (r_m - t + b) - b [m = y]
 
-    log-bilinear   L = b CE + a sum_j r_j (-log(1 - p_j))
+    log-bilinear   L = sum_j r_j (-log(1 - p_j)) + b CE
 
 `log(1 - p_j)` is exact as `log1p(-p_j)` unless j is the likeliest class *. That one is set aside:
 with q the softmax over the others, d = z_* - logsumexp(others) and c = 1 - p_* = sigmoid(-d),
-every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j / (1 - p_j),
-v their mean under q and s = c v
+every other p_j = c q_j is at most 1/2, -log(1 - p_*) = softplus(d), and with v_j = r_j / (1 - p_j)
+and s the mean of c v under q
 
-                   dL/dz_m = q_m (a (c v_m - s) + a p_* (s - r_*) + b c) - b [m = y]     m not *
-                   dL/dz_* = p_* (a (r_* - s) + b) - b [* = y]
+                   dL/dz_m = q_m (c v_m - s + p_* (s - r_*) + b c) - b [m = y]     m not *
+                   dL/dz_* = p_* (r_* - s + b) - b [* = y]
 
 Both need `p (x - mean of x under p)`, which is softmax's own backward kernel: one pass.
 
@@ -26,19 +26,20 @@ rounding of every p, which large costs would magnify, and what it is off by is t
 
 from __future__ import annotations
 
+import math
 from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from untrue.functional.contract import reduce, total, weigh
+from untrue.functional.contract import weigh
 from untrue.functional.formula import Formula, evaluate, softplus
 from untrue.penalty.tensors import transforming
 
 # Elements of a block on the CPU: 1 MiB of float32, so that a block's buffers stay in the cache.
 BLOCK = 1 << 18
-# The gradient is held divided by alpha, which saves a pass; below this that might overflow.
+# Below this, what is divided by alpha might overflow.
 SMALLEST_ALPHA = 1e-9
 
 
@@ -59,18 +60,28 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
         step = _bilinear if formula.term == "bilinear" else _log_bilinear
-        a, b = (1.0, 0.0) if formula.target is None else (formula.alpha, 1.0 - formula.alpha)
-        target = None if formula.target is None else formula.target[:, None]
+        alpha = 1.0 if formula.target is None else formula.alpha
+        target = None if formula.target is None else formula.target.unsqueeze(1)
+        b = (1.0 - alpha) / alpha
         if z.device.type != "cpu" or z.numel() <= BLOCK:
-            losses = step(z, rows, target, a, b)
+            losses = step(z, rows, target, b)
         else:
             block = max(1, BLOCK // z.shape[1])
             targets = repeat(None) if target is None else torch.split(target, block)
             blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
-            losses = torch.cat([step(*part, a, b) for part in blocks])
-        ctx.formula, ctx.alpha = formula, a
+            losses = torch.cat([step(*part, b) for part in blocks])
+        ctx.formula = formula
+        weighed = weigh(losses.squeeze(1), formula.shares, formula.ignored)
+        if formula.reduction != "none":
+            weighed = weighed.sum()
+        if formula.reduction != "mean":
+            ctx.scale = alpha
+        elif formula.shares is None:
+            ctx.scale = alpha / len(losses) if len(losses) else math.nan
+        else:
+            ctx.scale = alpha / formula.shares.sum()
         ctx.save_for_backward(z, rows)
-        return reduce(losses[:, 0], formula.shares, formula.reduction)
+        return weighed * ctx.scale
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
@@ -80,24 +91,22 @@ class _Fused(torch.autograd.Function):
             # Somebody will differentiate again: give them the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
-        if formula.reduction == "mean":
-            upstream = upstream / total(gradient, formula.shares)
-        upstream = weigh(upstream * ctx.alpha, formula.shares)
-        return None, gradient * (upstream[:, None] if upstream.dim() else upstream), None
+        upstream = weigh(upstream * ctx.scale, formula.shares, formula.ignored)
+        return None, gradient * (upstream.unsqueeze(1) if upstream.dim() else upstream), None
 
 
-def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
-    """(n, 1) Losses of a block; writes their gradients, over a, over the costs r (n, k)."""
+def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
+    """(n, 1) Losses of a block, `t + b CE`; writes their gradients over the costs r (n, k)."""
     p = z.softmax(-1)
     best = _position(z)
     p_best = p.gather(1, best)
     pulled, mean, left = _pulled(p, r, best, p_best)
-    torch.addcmul(pulled, p, b / a - left, out=r)
+    torch.addcmul(pulled, p, b - left, out=r)
     if target is None:
         return mean
-    r.scatter_add_(1, target, z.new_full(target.shape, -b / a))
+    r.scatter_(1, target, -b, reduce="add")
     ce = (z.gather(1, best) - z.gather(1, target)) - p_best.log_()
-    return mean.mul_(a).add_(ce, alpha=b)
+    return mean.add_(ce, alpha=b)
 
 
 def _pulled(p: Tensor, costs: Tensor, at: Tensor, p_at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,12 +115,11 @@ def _pulled(p: Tensor, costs: Tensor, at: Tensor, p_at: Tensor) -> tuple[Tensor,
     The mean is read off a likely class, `at`: cheaper than a sum, and as exact.
     """
     pulled = torch._softmax_backward_data(costs, p, -1, p.dtype)
-    left = pulled.sum(-1, keepdim=True)
-    mean = costs.gather(1, at) - pulled.gather(1, at).div_(p_at)
-    return pulled, mean.add_(left), left
+    mean = costs.gather(1, at).sub_(pulled.gather(1, at).div_(p_at))
+    return pulled, mean, pulled.sum(-1, keepdim=True)
 
 
-def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: float) -> Tensor:
+def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
     """As `_bilinear`; `best` is the likeliest class, set aside from the others."""
     best = _position(z)
     others = z.scatter(1, best, -torch.inf)
@@ -120,21 +128,22 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, a: float, b: floa
     q_second = q.gather(1, second)
     # Differences first: large logits would round away what matters.
     top = z.gather(1, best)
-    d = (top - z.gather(1, second)) + q_second.log()
-    p_best, c = d.sigmoid(), (-d).sigmoid()
+    d = (top - z.gather(1, second)).add_(q_second.log())
+    p_best, c = d.sigmoid(), d.neg().sigmoid_()
     r_best = r.gather(1, best)
     minus_p = torch.mul(q, -c, out=others)
     term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
-    # v c, as r / (1 / c - q): nothing is infinite where c vanishes
-    vc = r.div_(torch.sub(c.reciprocal(), q, out=others))
-    pulled, s, left = _pulled(q, vc, second, q_second)
-    torch.addcmul(pulled, q, p_best * (s - r_best) + (b / a) * c - left, out=r)
-    r.scatter_(1, best, p_best * (r_best - s + b / a))
+    # c v is taken as r / (1 / c - q): nothing is infinite where c vanishes.
+    cv = r.div_(torch.sub(c.reciprocal(), q, out=others))
+    pulled, mean, left = _pulled(q, cv, second, q_second)
+    s = mean.add_(left)
+    torch.addcmul(pulled, q, (s - r_best).mul_(p_best).add_(c, alpha=b).sub_(left), out=r)
+    r.scatter_(1, best, (r_best - s).add_(b).mul_(p_best))
     if target is None:
         return term
-    r.scatter_add_(1, target, z.new_full(target.shape, -b / a))
-    ce = (top - z.gather(1, target)) + softplus(-d)
-    return term.mul_(a).add_(ce, alpha=b)
+    r.scatter_(1, target, -b, reduce="add")
+    ce = (top - z.gather(1, target)).add_(softplus(d.neg_()))
+    return term.add_(ce, alpha=b)
 
 
 def _position(z: Tensor) -> Tensor:
