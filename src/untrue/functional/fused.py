@@ -70,18 +70,11 @@ class _Fused(torch.autograd.Function):
             targets = repeat(None) if target is None else torch.split(target, block)
             blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
             losses = torch.cat([step(*part, b) for part in blocks])
-        ctx.formula = formula
-        weighed = weigh(losses.squeeze(1), formula.shares, formula.ignored)
-        if formula.reduction != "none":
-            weighed = weighed.sum()
-        if formula.reduction != "mean":
-            ctx.scale = alpha
-        elif formula.shares is None:
-            ctx.scale = alpha / len(losses) if len(losses) else math.nan
-        else:
-            ctx.scale = alpha / formula.shares.sum()
+        scale = _scale(formula, alpha, len(z))
+        ctx.formula, ctx.scale = formula, scale
         ctx.save_for_backward(z, rows)
-        return weighed * ctx.scale
+        weighed = weigh(losses.squeeze(1), formula.shares, formula.ignored)
+        return (weighed if formula.reduction == "none" else weighed.sum()) * scale
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
@@ -93,6 +86,15 @@ class _Fused(torch.autograd.Function):
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
         upstream = weigh(upstream * ctx.scale, formula.shares, formula.ignored)
         return None, gradient * (upstream.unsqueeze(1) if upstream.dim() else upstream), None
+
+
+def _scale(formula: Formula, alpha: float, n: int) -> Tensor | float:
+    """What turns the sum of the n losses over alpha into what was asked for."""
+    if formula.reduction != "mean":
+        return alpha
+    if formula.shares is not None:
+        return alpha / formula.shares.sum()
+    return alpha / n if n else math.nan
 
 
 def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
