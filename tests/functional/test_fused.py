@@ -1,0 +1,88 @@
+"""The fast way against the plain formula, where the two could part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from untrue import Penalty, functional
+from untrue.functional import fused
+
+K = 7
+PENALTY = Penalty.from_matrix(
+    np.random.default_rng(3).uniform(0, 5, (K, K)) * (1 - np.eye(K)), classes=K
+)
+LOSSES = (functional.bilinear_loss, functional.log_bilinear_loss)
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=["bilinear", "log-bilinear"])
+
+
+def value_and_gradient(loss, logits, target, **options):
+    z = logits.clone().requires_grad_()
+    value = loss(z, target, PENALTY, **options)
+    value.sum().backward()
+    return value.detach(), z.grad
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(0)
+    return torch.randn(9, K) * 3, torch.arange(9) % K
+
+
+@every_loss
+@pytest.mark.parametrize("alpha", [1e-30, 1e-12, 1e-9, 1e-6, 0.5, 1.0])
+def test_the_smallest_alpha_is_as_exact_as_the_largest(loss, batch, alpha):
+    logits, target = batch
+    found = value_and_gradient(loss, logits, target, alpha=alpha)
+    wanted = value_and_gradient(loss, logits.double(), target, alpha=alpha)
+    for single, double in zip(found, wanted, strict=True):
+        torch.testing.assert_close(single.double(), double, rtol=1e-6, atol=1e-6)
+
+
+@every_loss
+def test_a_batch_in_many_blocks_is_the_batch_in_one(loss, batch, monkeypatch):
+    logits, target = batch
+    whole = value_and_gradient(loss, logits, target, reduction="none")
+    monkeypatch.setattr(fused, "BLOCK", 2 * K)
+    for parts, one in zip(
+        value_and_gradient(loss, logits, target, reduction="none"), whole, strict=True
+    ):
+        torch.testing.assert_close(parts, one, rtol=0, atol=1e-7)
+
+
+@every_loss
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_a_broken_row_that_is_ignored_leaves_the_loss_alone(loss, batch, reduction):
+    logits, target = batch
+    logits, target = logits.clone(), target.clone()
+    logits[2], target[2] = torch.nan, -100
+    value, _ = value_and_gradient(loss, logits, target, reduction=reduction)
+    kept = torch.arange(9) != 2
+    wanted, _ = value_and_gradient(loss, logits[kept], target[kept], reduction=reduction)
+    torch.testing.assert_close(value[kept] if reduction == "none" else value, wanted)
+
+
+@every_loss
+def test_all_ignored_is_nan_with_no_gradient_as_in_cross_entropy(loss, batch):
+    logits, _ = batch
+    ignored = torch.full((9,), -100)
+    assert torch.isnan(F.cross_entropy(logits, ignored))
+    value, gradient = value_and_gradient(loss, logits, ignored)
+    assert torch.isnan(value)
+    assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@every_loss
+def test_rows_that_tie_at_the_top_have_the_formula_s_gradient(loss):
+    logits = torch.zeros(3, K)
+    logits[1, [0, 4]] = 50.0
+    logits[2] = 1e4
+    target = torch.tensor([0, 4, 6])
+    found = value_and_gradient(loss, logits, target, reduction="none")
+    z = logits.double().requires_grad_()
+    formula_value = loss(z, target, PENALTY, reduction="none")
+    (wanted,) = torch.autograd.grad(formula_value.sum(), z, create_graph=True)  # the plain formula
+    torch.testing.assert_close(found[0].double(), formula_value.detach(), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(found[1].double(), wanted.detach(), rtol=1e-6, atol=1e-6)
