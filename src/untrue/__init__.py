@@ -19,6 +19,7 @@ _HOME = {
     "Hierarchy": "untrue.hierarchy",
     "BilinearLoss": "untrue.losses",
     "LogBilinearLoss": "untrue.losses",
+    "BudgetedLoss": "untrue.losses",
     "AlphaSchedule": "untrue.losses",
     "ClassWeightedLoss": "untrue.losses",
     "ConditionalSoftmaxLoss": "untrue.losses",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from untrue.losses import (
         AlphaSchedule,
         BilinearLoss,
+        BudgetedLoss,
         ClassWeightedLoss,
         ConditionalSoftmaxLoss,
         CostRegressionLoss,
@@ -81,6 +83,7 @@ __all__ = [
     "AlphaSchedule",
     "BilinearLoss",
     "Budget",
+    "BudgetedLoss",
     "ClassWeightedLoss",
     "ConditionalSoftmaxLoss",
     "CostRegressionLoss",

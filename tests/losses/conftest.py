@@ -39,7 +39,25 @@ RIVALS = {
     "SquaredEMDLoss-tree": partial(losses.SquaredEMDLoss, PENALTIES["tree"], mu=0.3),
     "ConditionalSoftmaxLoss": partial(losses.ConditionalSoftmaxLoss, TREE),
 }
-EVERY = OURS | RIVALS
+
+
+def budgeted(form: str, loss: str, budgets: list[str], **options):
+    """A `BudgetedLoss` whose multipliers have been moved."""
+    made = losses.BudgetedLoss(PENALTIES[form], budgets, loss=loss, step=0.2, **options)
+    made.update(np.full((K, K), 10))
+    return made
+
+
+BUDGETED = {
+    "BudgetedLoss-dense": partial(budgeted, "dense", "bilinear", ["0, 1->3 <= 5%", "zone <= 9%"]),
+    "BudgetedLoss-rules": partial(
+        budgeted, "rules", "log-bilinear", ["*->2 <= 9%", "zone <= 9%", "expected cost <= 0.3"]
+    ),
+    "BudgetedLoss-tree": partial(
+        budgeted, "tree", "bilinear", ["a->c <= 5%", "across groups <= 9%", "d->d <= 2%"]
+    ),
+}
+EVERY = OURS | BUDGETED | RIVALS
 
 
 @pytest.fixture(params=EVERY.values(), ids=EVERY.keys())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Verdict:
         if not self.of or math.isnan(self.upper):
             return math.nan
         scale = self.limit or 1 / self.of
-        return (self.upper - self.limit) / scale
+        return self.upper / scale - self.limit / scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +96,8 @@ class ResolvedBudget:
         """The limit in the units of the rate; a count without `examples` asks the matrix."""
         budget = self.budget
         if budget.unit == "%":
-            return budget.amount / 100
+            # In decimals: 7 of 1000 must be found within 0.7%, which 0.7 / 100 is just below.
+            return float(Decimal(repr(budget.amount)) / 100)
         if budget.unit == "cost":
             return budget.amount
         if self.examples is not None:

@@ -4,6 +4,7 @@ docs/losses.md has a card for each: paper, formula, parameters, cost, and when i
 """
 
 from untrue.losses.bilinear import BilinearLoss, LogBilinearLoss
+from untrue.losses.budgeted import BudgetedLoss, BudgetUpdate
 from untrue.losses.emd import SquaredEMDLoss
 from untrue.losses.hierarchical import ConditionalSoftmaxLoss, HierarchicalLoss
 from untrue.losses.regression import CostRegressionLoss
@@ -14,6 +15,8 @@ from untrue.losses.weighted import ClassWeightedLoss
 __all__ = [
     "AlphaSchedule",
     "BilinearLoss",
+    "BudgetUpdate",
+    "BudgetedLoss",
     "ClassWeightedLoss",
     "ConditionalSoftmaxLoss",
     "CostRegressionLoss",

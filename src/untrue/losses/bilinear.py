@@ -18,7 +18,7 @@ from untrue.penalty.tensors import make_costs
 COLLAPSE_ALPHA = 0.9
 
 
-class _MixedLoss(ClassLoss):
+class MixedLoss(ClassLoss):
     """What both losses share: the penalty on its device, alpha, and the options."""
 
     def __init__(
@@ -74,7 +74,7 @@ class _MixedLoss(ClassLoss):
         return f"{self.penalty!r}, alpha={self._alpha:g}, reduction={self.reduction!r}"
 
 
-class BilinearLoss(_MixedLoss):
+class BilinearLoss(MixedLoss):
     """`(1 - alpha) CE + alpha y'Ap`: controls where wrong weight goes.
 
     paper       Resheff, Mandelbaum, Weinshall, eq. 3 (`CE + lambda y'Ap` elsewhere, with
@@ -94,7 +94,7 @@ class BilinearLoss(_MixedLoss):
         return functional.bilinear_loss(logits, target, self.costs, **self._options())
 
 
-class LogBilinearLoss(_MixedLoss):
+class LogBilinearLoss(MixedLoss):
     """`(1 - alpha) CE - alpha y'A log(1 - p)`: controls which errors the model is confident about.
 
     paper       Resheff, Mandelbaum, Weinshall, eq. 4

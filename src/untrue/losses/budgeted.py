@@ -1,0 +1,177 @@
+"""`BudgetedLoss`: the cost of a kind of mistake rises until it is as rare as was asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from untrue import functional
+from untrue.budgets import Budget, Verdict, raised, resolve_all
+from untrue.budgets.bounds import check_confidence
+from untrue.budgets.regions import GroupsLike
+from untrue.errors import ArgumentError
+from untrue.functional.contract import as_penalty
+from untrue.losses.base import check_range
+from untrue.losses.bilinear import MixedLoss
+from untrue.losses.raised_costs import RaisedCosts
+from untrue.metrics.confusion import ConfusionLike
+from untrue.metrics.zones import Zone
+from untrue.penalty import Penalty
+
+TERMS = {"bilinear": functional.bilinear_loss, "log-bilinear": functional.log_bilinear_loss}
+# One matrix moves a multiplier up by no more than this many steps: rates of a first epoch are wild.
+MOST_EXCESS = 5.0
+# No single cost beyond this, so that sums of costs stay finite in single precision.
+MOST_COST = 1e30
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BudgetUpdate:
+    """What `loss.update` saw and did; everything in the order of the budgets.
+
+    step         how many updates there have been, this one included
+    verdicts     each budget's rate, bound, limit, and whether it is kept
+    multipliers  after the update
+    """
+
+    step: int
+    verdicts: tuple[Verdict, ...]
+    multipliers: tuple[float, ...]
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        return tuple(verdict.rate for verdict in self.verdicts)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        return tuple(verdict.limit for verdict in self.verdicts)
+
+    @property
+    def kept(self) -> tuple[bool, ...]:
+        return tuple(verdict.kept for verdict in self.verdicts)
+
+    @property
+    def all_kept(self) -> bool:
+        return all(self.kept)
+
+
+class BudgetedLoss(MixedLoss):
+    """`(1 - alpha) CE + alpha y'(A + sum_b (m_b - 1) u_b M_b)p`, or its log-bilinear twin.
+
+    paper       dual ascent on a Lagrangian, as in Eban et al., AISTATS 2017, and Cotter et al.,
+                JMLR 2019, over the bilinear losses
+    penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
+    budgets     texts like "tumour->benign <= 0.5%", or `untrue.Budget`s; names as the penalty's
+    alpha       share of the cost term; may be set later. At 0 no multiplier has an effect
+    loss        "bilinear" or "log-bilinear": which of the two terms
+    step        how far a multiplier moves for a budget that is at twice its limit
+    cap         no multiplier goes beyond it
+    confidence  judge by an upper confidence bound, 0.95 say; None: by the rates themselves
+    groups, zone, zone_above, examples      as in `Budget.resolve`
+    the rest    as in `nn.CrossEntropyLoss`
+    when        it is known how often a mistake may happen, not what it costs
+
+    `M_b` is 1 on the budget's cells, `u_b` their mean cost, so that the multiplier m_b multiplies
+    the cost of cells that cost alike. All start at 1, where the loss is the plain one; each
+    `update(confusion_matrix)` of validation data moves them by
+
+        m_b <- clip(m_b + step * (rate_b - limit_b) / limit_b, 1, cap)
+
+    >>> penalty = Penalty.from_rules(["tumour", "benign"], {}, default=1.0)
+    >>> loss = BudgetedLoss(penalty, ["tumour->benign <= 1%"])
+    >>> loss.update([[97, 3], [10, 90]]).kept
+    (False,)
+    >>> loss.multipliers
+    {'tumour->benign <= 1%': 1.6}
+    >>> loss.raised().matrix()
+    array([[0. , 1.6],
+           [1. , 0. ]])
+    """
+
+    costs: RaisedCosts
+
+    def __init__(
+        self,
+        penalty: Penalty | Any,
+        budgets: Iterable[Budget | str] | Budget | str,
+        *,
+        alpha: float = 0.5,
+        loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+        step: float = 0.3,
+        cap: float = 1000.0,
+        confidence: float | None = None,
+        groups: GroupsLike | None = None,
+        zone: Zone | None = None,
+        zone_above: float | None = None,
+        examples: int | None = None,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        if loss not in TERMS:
+            raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+        penalty = as_penalty(penalty)
+        resolved = resolve_all(
+            budgets, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples
+        )
+        super().__init__(
+            penalty,
+            alpha,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            label_smoothing=label_smoothing,
+        )
+        self.loss = loss
+        self.budgets = resolved
+        self.step = check_range("step", step, 0.0)
+        self.cap = check_range("cap", cap, 1.0)
+        self.confidence = None if confidence is None else check_confidence(confidence)
+        self.costs = RaisedCosts(self.costs, resolved)
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """The present multiplier of each budget."""
+        values = self.costs.multipliers.tolist()
+        return {str(budget): value for budget, value in zip(self.budgets, values, strict=True)}
+
+    def update(self, confusion_matrix: ConfusionLike) -> BudgetUpdate:
+        """Move the multipliers by what the validation data say: counts (k, k), true class first.
+
+        Raised for a budget over its limit, in proportion to the relative excess; lowered, not below
+        1, for one that is kept. A budget about which the matrix holds no example stays as it is.
+        """
+        verdicts = tuple(budget.judge(confusion_matrix, self.confidence) for budget in self.budgets)
+        before = self.costs.multipliers.tolist()
+        after = [
+            self._moved(multiplier, verdict.excess, budget.unit)
+            for multiplier, verdict, budget in zip(before, verdicts, self.budgets, strict=True)
+        ]
+        with torch.no_grad():
+            self.costs.multipliers.copy_(torch.tensor(after, dtype=torch.float64))
+            self.costs.updates.add_(1)
+        return BudgetUpdate(int(self.costs.updates), verdicts, tuple(after))
+
+    def _moved(self, multiplier: float, excess: float, unit: float) -> float:
+        if math.isnan(excess):
+            return multiplier
+        cap = max(1.0, min(self.cap, MOST_COST / unit))
+        moved = multiplier + self.step * min(max(excess, -1.0), MOST_EXCESS)
+        return min(max(moved, 1.0), cap)
+
+    def raised(self) -> Penalty:
+        """The costs as they stand, as a penalty: for `untrue.decide`, for a file, for a report."""
+        return raised(self.penalty, self.budgets, self.costs.multipliers.tolist())
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        return TERMS[self.loss](logits, target, self.costs, **self._options())
+
+    def extra_repr(self) -> str:
+        budgets = ", ".join(repr(str(budget)) for budget in self.budgets)
+        return f"{super().extra_repr()}, loss={self.loss!r}, budgets=[{budgets}]"
