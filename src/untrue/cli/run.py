@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from untrue.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from untrue.lab.records import RunConfig, Sweep
-    from untrue.lab.store import Store
+from untrue.cli.sweeping import conduct, share_cores, shown_command
 
 app = typer.Typer()
 
@@ -121,97 +114,28 @@ def run(
 
     from rich.console import Console
 
-    from untrue.cli.live import display
-    from untrue.lab.executor import Finished, LocalProcesses
+    from untrue.lab.executor import LocalProcesses
     from untrue.lab.lock import locked
     from untrue.lab.store import Store
 
     console = Console(soft_wrap=True, highlight=False)
-    failed = 0
     with locked(place), Store.write(place) as store:
         planned = sweep.prepare(
             store, design, axes, loaded, scale=scale or "desk", command=shown_command()
         )
-        ahead = sweep.outlook(store, planned, retry_failed=retry_failed)
-        seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads)
-        console.print(greeting(planned, ahead, seconds, jobs=jobs), markup=False)
-        if ahead.todo and not dry_run:
-            executor = LocalProcesses(jobs, threads, device, data_dir)
-            events = sweep.run(
+        executor = LocalProcesses(jobs, threads, device, data_dir)
+        failed = conduct(
+            console,
+            store,
+            planned,
+            lambda: sweep.run(
                 store, design, axes, loaded, planned, executor, retry_failed=retry_failed
-            )
-            shown = display(console, done=ahead.done, expected=ahead.expected, seconds_left=seconds)
-            try:
-                with closing(events), shown:
-                    for event in events:
-                        shown.show(event)
-                        failed += isinstance(event, Finished) and event.result.status == "failed"
-            except KeyboardInterrupt:
-                console.print(farewell(store), markup=False)
-                raise
-        console.print(farewell(store), markup=False)
+            ),
+            jobs=jobs,
+            threads=threads,
+            retry_failed=retry_failed,
+            dry_run=dry_run,
+        )
         console.print(str(store.path), markup=False)
     if failed:
         raise typer.Exit(1)
-
-
-def share_cores(jobs: int | None, threads: int | None, device: str | None) -> tuple[int, int]:
-    """Runs at a time, and threads for each. Small networks use single cores best."""
-    from untrue.lab.machine import cores
-
-    for name, value in (("jobs", jobs), ("threads", threads)):
-        if value is not None and value < 1:
-            raise ArgumentError(f"`{name}` must be at least 1; got {value}.")
-    if jobs is None:
-        jobs = 1 if kind_of_device(device) == "cuda" else cores()
-    return jobs, threads or max(1, cores() // jobs)
-
-
-def kind_of_device(device: str | None) -> str:
-    """cpu, cuda, ...: checked, and picked when not given."""
-    if device == "cpu":
-        return device  # no need to import torch, which takes a while
-    from untrue.lab.training import pick_device
-
-    return pick_device(device).type
-
-
-def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) -> float:
-    """Seconds the runs still to make will take, at most."""
-    from untrue.lab import pace
-
-    if not todo:
-        return 0.0
-    like: RunConfig = sweep.configs[0]
-    rate = pace.measured(store.results(sweep), like)
-    if rate is None:
-        rate = pace.guessed(like, threads=threads)
-    images = store.datasets()[like.data].train_images
-    return rate * pace.cost(like, images) * todo / min(jobs, todo)
-
-
-def greeting(sweep: Sweep, ahead: Any, seconds: float, *, jobs: int) -> str:
-    from untrue.lab.pace import duration
-
-    failed = f", {ahead.failed} failed" if ahead.failed else ""
-    start = (
-        f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: {ahead.expected} models, "
-        f"{ahead.done} done already{failed}, {ahead.todo} to train"
-    )
-    if not ahead.todo:
-        return f"{start}."
-    about = "at most" if sweep.configs[0].patience else "about"
-    return f"{start}, {jobs} at a time: {about} {duration(seconds)}."
-
-
-def farewell(store: Store) -> str:
-    """How the store stands, and what to type next."""
-    status = list(store.status().values())
-    failed = status.count("failed")
-    note = f", {failed} failed (see `untrue status {store.path.parent}`)" if failed else ""
-    return f"{status.count('ok')} runs are stored{note}."
-
-
-def shown_command() -> str:
-    """The command line as typed, to note it with the results."""
-    return shlex.join(["untrue", *sys.argv[1:]])

@@ -15,7 +15,8 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -25,10 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.lab.machine import provenance
-from untrue.lab.records import RunConfig, RunResult
+from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 
 if TYPE_CHECKING:
-    from untrue.lab.training import Progress
+    from untrue.lab.data import Dataset
+    from untrue.lab.own_data import OwnData
+    from untrue.lab.training import Progress, Trained
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,13 +73,14 @@ class LocalProcesses:
     """`jobs` processes with `threads` threads each. A process that dies is a failed run.
 
     threads is part of what decides a result to the last bit, so it never depends on how many
-    runs are left.
+    runs are left. own: the runs are on a person's own data, not on one known by its name.
     """
 
     jobs: int
     threads: int
     device: str | None = None
     data_dir: str | Path | None = None
+    own: OwnData | None = None
 
     def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
         todo = deque(configs)
@@ -115,9 +119,7 @@ class _Worker:
     def __init__(self, local: LocalProcesses) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process: SpawnProcess = context.Process(
-            target=_work, args=(other, local.threads, local.device, local.data_dir), daemon=True
-        )
+        self.process: SpawnProcess = context.Process(target=_work, args=(other, local), daemon=True)
         self.process.start()
         other.close()
         self.local = local
@@ -181,7 +183,7 @@ def failure(
     )
 
 
-def _work(pipe: Connection, threads: int, device: str | None, data_dir: str | Path | None) -> None:
+def _work(pipe: Connection, local: LocalProcesses) -> None:
     """The life of a process: configs in, progress and results out."""
     # Ctrl-C reaches the whole group; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -189,19 +191,12 @@ def _work(pipe: Connection, threads: int, device: str | None, data_dir: str | Pa
 
     import torch
 
-    from untrue.lab.data import Dataset, load
-    from untrue.lab.splits import describe
-    from untrue.lab.training import train
-
-    torch.set_num_threads(threads)
-    data: Dataset | None = None
+    torch.set_num_threads(local.threads)
+    train = _on_named_data(local) if local.own is None else _on_own_data(local.own)
     while (config := pipe.recv()) is not None:
         started = time.perf_counter()
         try:
-            if data is None or data.name != config.data:
-                data = load(config.data, data_dir)
-                info = describe(data)
-            trained = train(config, data, info=info, device=device, on_progress=pipe.send)
+            trained = train(config, pipe.send)
             kept = trained.probs if config.is_baseline else None
             finished = Finished(trained.result, kept)
         except Exception:  # noqa: BLE001 - whatever it was, it is the result of this run
@@ -210,11 +205,40 @@ def _work(pipe: Connection, threads: int, device: str | None, data_dir: str | Pa
                     config,
                     traceback.format_exc(),
                     seconds=time.perf_counter() - started,
-                    device=device or "auto",
-                    threads=threads,
+                    device=local.device or "auto",
+                    threads=local.threads,
                 )
             )
         pipe.send(finished)
+
+
+Train = Callable[[RunConfig, Callable[["Progress"], None]], "Trained"]
+
+
+def _on_named_data(local: LocalProcesses) -> Train:
+    """Training on the data sets of the lab, each read when a run first needs it."""
+    from untrue.lab.data import load
+    from untrue.lab.splits import describe
+    from untrue.lab.training import train
+
+    @lru_cache(maxsize=1)
+    def read(name: str) -> tuple[Dataset, DatasetInfo]:
+        data = load(name, local.data_dir)
+        return data, describe(data)
+
+    def train_one(config: RunConfig, tell: Callable[[Progress], None]) -> Trained:
+        data, info = read(config.data)
+        return train(config, data, info=info, device=local.device, on_progress=tell)
+
+    return train_one
+
+
+def _on_own_data(own: OwnData) -> Train:
+    """Training on a person's own data, read once."""
+    from untrue.lab.own_training import train
+
+    read = cache(own.open)
+    return lambda config, tell: train(config, read(), on_progress=tell)
 
 
 def _die_with_parent() -> None:

@@ -1,0 +1,275 @@
+"""Every method on the same splits, seeds and budget: the plan of `untrue compare`. No torch.
+
+A repetition has one seed: it draws the split, the first weights, the order of the batches and,
+where the penalty is a random zone, the zone. Each repetition trains plain cross-entropy once and
+every other method once for each of its strengths, all with the same penalty; every model is then
+asked for its own answer, for that of least expected cost, and for that after calibration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from untrue.errors import ArgumentError, nearest
+from untrue.lab import plans
+from untrue.lab.experiments import SCALES
+from untrue.lab.records import (
+    METHODS,
+    NORMALIZATIONS,
+    RIVALS,
+    DatasetInfo,
+    PenaltySpec,
+    RunConfig,
+    Sweep,
+)
+from untrue.lab.strengths import strengths
+from untrue.penalty import Penalty, TreePenalty
+
+NEED_TREE = ("soft-labels", "hxe", "conditional-softmax")
+ON_TOP = "+cost"
+MOST_CLASSES = 500
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Costs:
+    """What mistakes cost: a random zone of `zone_size` cells drawn by each seed, or one `fixed`."""
+
+    zone_size: int = 0
+    fixed: PenaltySpec | None = None
+
+    def of(self, info: DatasetInfo, seed: int) -> PenaltySpec:
+        """The costs of a repetition, as they are charged."""
+        if self.fixed is not None:
+            return self.fixed
+        drawn = plans.zone(info, self.zone_size, seed, "none")
+        return dataclasses.replace(drawn, inside=plans.ZONE_COST, outside=1.0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Design:
+    """A comparison. methods: (name, strengths) in their order; "ce" is trained whatever they are.
+
+    normalization: of the penalty in training. The others are as in `RunConfig`; repetition r has
+    the seed `seed + r`.
+    """
+
+    data: str
+    network: str
+    costs: Costs
+    methods: tuple[tuple[str, tuple[float, ...]], ...]
+    repetitions: int = 1
+    seed: int = 0
+    epochs: int = 1
+    batch_size: int = 50
+    learning_rate: float = 5e-4
+    width: float = 1.0
+    validation: int = 500
+    patience: int = 0
+    limit_train: int | None = None
+    limit_test: int | None = None
+    normalization: str = "max"
+
+    def __post_init__(self) -> None:
+        if self.repetitions < 1:
+            raise ArgumentError(f"`repetitions` must be at least 1; got {self.repetitions}.")
+        if self.normalization not in NORMALIZATIONS:
+            raise ArgumentError(
+                f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
+                f"got {self.normalization!r}."
+            )
+        if self.validation < 1:
+            raise ArgumentError(
+                "`validation` must be at least 1: the temperature is found on those images; "
+                f"got {self.validation}."
+            )
+
+
+def plan(design: Design, info: DatasetInfo) -> tuple[RunConfig, ...]:
+    """The runs in their order, repetition by repetition."""
+    runs: list[RunConfig] = []
+    for seed in range(design.seed, design.seed + design.repetitions):
+        costs = design.costs.of(info, seed)
+        spec = dataclasses.replace(costs, normalization=design.normalization)  # type: ignore[arg-type]
+        baseline = RunConfig(
+            data=design.data,
+            network=design.network,
+            seed=seed,
+            epochs=design.epochs,
+            width=design.width,
+            batch_size=design.batch_size,
+            learning_rate=design.learning_rate,
+            validation=design.validation,
+            patience=design.patience,
+            limit_train=design.limit_train,
+            limit_test=design.limit_test,
+            score_on=(costs,),
+            calibrate=True,
+        )
+        runs.append(baseline)
+        for name, values in design.methods:
+            runs += _runs(baseline, name, values, spec)
+    return tuple(runs)
+
+
+def _runs(
+    baseline: RunConfig, name: str, values: tuple[float, ...], spec: PenaltySpec
+) -> Iterable[RunConfig]:
+    if name == "ce":
+        return
+    if name not in RIVALS:
+        for alpha in values:
+            yield dataclasses.replace(baseline, loss=name, alpha=alpha, penalty=spec)
+    else:
+        for strength in values or (None,):
+            yield dataclasses.replace(baseline, loss=name, strength=strength, penalty=spec)
+
+
+def design(
+    info: DatasetInfo,
+    costs: Costs,
+    methods: tuple[tuple[str, tuple[float, ...]], ...],
+    settings: Mapping[str, Any],
+    *,
+    all_named: bool = False,
+) -> tuple[Design, tuple[str, ...]]:
+    """The comparison of the methods that can take part, and a line on each that cannot.
+
+    all_named: the person named the methods, so that one which cannot take part is an error.
+    """
+    whole = Design(data=info.name, costs=costs, methods=methods, **settings)
+    absent = left_out([name for name, _ in methods], costs.of(info, whole.seed), info)
+    if absent and all_named:
+        name, reason = next(iter(absent.items()))
+        raise ArgumentError(f"The method {name} {reason}. Leave it out of `methods`.")
+    notes = tuple(f"Left out: {name} {reason}." for name, reason in absent.items())
+    kept = tuple((name, values) for name, values in methods if name not in absent)
+    return dataclasses.replace(whole, methods=kept), notes
+
+
+def sweep(design: Design, info: DatasetInfo, *, scale: str, command: str) -> Sweep:
+    """The comparison as the store notes it."""
+    configs = plan(design, info)
+    return Sweep("compare", info.name, scale, command, len(configs), configs)
+
+
+def classes_of(text: str) -> tuple[str, ...]:
+    """The classes that a file of costs names; none when the penalty is no file."""
+    return Penalty.load(text).classes if Path(text).is_file() else ()
+
+
+def read_costs(text: str, info: DatasetInfo) -> Costs:
+    """From what a person typed: `zone:20`, `hierarchy`, or a file of costs."""
+    kind, colon, size = text.partition(":")
+    if kind == "zone" and colon:
+        return Costs(zone_size=_zone_size(size, len(info.classes)))
+    if text == "hierarchy":
+        if not info.groups:
+            raise ArgumentError(
+                f"`penalty` 'hierarchy' needs a data set with super-classes (cifar100); "
+                f"{info.name!r} has none. Give a file of costs, or zone:20."
+            )
+        return Costs(fixed=PenaltySpec("groups", plans.WITHIN, plans.ACROSS))
+    if not Path(text).exists():
+        raise ArgumentError(
+            f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N or hierarchy; "
+            f"got {text!r}, and there is no such file."
+        )
+    return Costs(fixed=own_costs(Penalty.load(text, classes=info.classes)))
+
+
+def own_costs(penalty: Penalty) -> PenaltySpec:
+    """A penalty as a record: its matrix, and its tree when it was made from one."""
+    if penalty.n_classes > MOST_CLASSES:
+        raise ArgumentError(
+            f"`penalty` has {penalty.n_classes} classes; a comparison keeps the whole matrix with "
+            f"every run, and takes at most {MOST_CLASSES}."
+        )
+    matrix = penalty.matrix()
+    if not matrix.any():
+        raise ArgumentError("`penalty` charges nothing for any mistake: there is no cost to avoid.")
+    edges = tuple(penalty.tree.edges()) if isinstance(penalty, TreePenalty) else ()
+    rows = tuple(tuple(float(cost) for cost in row) for row in matrix)
+    return PenaltySpec("matrix", costs=rows, edges=edges)
+
+
+def _zone_size(text: str, k: int) -> int:
+    most = k * (k - 1)
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise ArgumentError(
+            f"`penalty` zone:N takes N cells of the confusion matrix off its diagonal, 1 to "
+            f"{most} with {k} classes; got {text!r}."
+        )
+    return int(text)
+
+
+def read_methods(text: str | None) -> tuple[str, ...]:
+    """Names from "ce,ce+cost,bilinear"; all when None. `+cost` asks for nothing that is not shown:
+    every model is decided both ways."""
+    if text is None:
+        return METHODS
+    names = [name.strip().removesuffix(ON_TOP) for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METHODS:
+            raise ArgumentError(
+                f"Unknown method {name!r}{nearest(name, METHODS) or '.'} "
+                f"Known: {', '.join(METHODS)}, each also as NAME{ON_TOP}."
+            )
+    if not names:
+        raise ArgumentError(f"`methods` names none; known: {', '.join(METHODS)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def read_strengths(told: Iterable[str]) -> dict[str, tuple[float, ...]]:
+    """By method, from "bilinear=0.3,0.6"."""
+    found: dict[str, tuple[float, ...]] = {}
+    for text in told:
+        name, equals, values = text.partition("=")
+        name = name.strip()
+        tunable = [method for method in METHODS[1:] if RIVALS.get(method, "alpha")]
+        if not equals or name not in tunable:
+            hint = nearest(name, tunable) or "."
+            raise ArgumentError(
+                f"`strength` must be METHOD=VALUE,VALUE with a method of {', '.join(tunable)}; "
+                f"got {text!r}{hint}"
+            )
+        try:
+            found[name] = tuple(float(value) for value in values.split(","))
+        except ValueError:
+            raise ArgumentError(
+                f"`strength` of {name} must be numbers with commas between; got {values!r}."
+            ) from None
+        if len(set(found[name])) < len(found[name]):
+            raise ArgumentError(f"`strength` of {name} names a value twice: {values}.")
+    return found
+
+
+def with_strengths(
+    methods: Iterable[str], scale: str, own: Mapping[str, tuple[float, ...]]
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Each method with the strengths of the scale, or those a person chose for it."""
+    if scale not in SCALES:
+        raise ArgumentError(
+            f"Unknown scale {scale!r}{nearest(scale, SCALES) or '.'} Known: {', '.join(SCALES)}."
+        )
+    methods = tuple(methods)
+    for name in own:
+        if name not in methods:
+            raise ArgumentError(f"`strength` is given for {name}, which is not compared.")
+    return tuple((name, own.get(name) or strengths(name, scale)) for name in methods)
+
+
+def left_out(methods: Iterable[str], costs: PenaltySpec, info: DatasetInfo) -> dict[str, str]:
+    """Of the methods those that cannot take part, each with the reason."""
+    matrix = costs.matrix(info)
+    found = {}
+    for name in methods:
+        if name in NEED_TREE and costs.kind != "groups" and not costs.edges:
+            found[name] = "needs a tree of classes, and this penalty has none"
+        if name == "class-weighted" and np.ptp(matrix.sum(axis=1)) == 0:
+            found[name] = "is plain cross-entropy here: every true class costs the same in all"
+    return found

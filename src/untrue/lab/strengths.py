@@ -1,0 +1,78 @@
+"""How strongly each method of the comparison is asked to mind the costs, and on what budget.
+
+Strengths go from weak to strong and hold for costs of at most 1 (normalization "max"). They are
+chosen so that the weakest is close to plain cross-entropy and the strongest pays for fewer costly
+mistakes with more errors; every method has as many as the others, so that none is tuned more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# What each knob means stands in docs/losses.md; `None` in RIVALS: nothing to choose.
+STRENGTHS: dict[str, tuple[float, ...]] = {
+    "bilinear": (0.3, 0.6, 0.9, 0.97),
+    "log-bilinear": (0.1, 0.3, 0.6, 0.9),
+    "class-weighted": (0.5, 1.0, 2.0, 4.0),
+    "cost-smoothed": (0.1, 0.25, 0.5, 0.75),
+    # The labels' closeness to one class: a large beta is plain cross-entropy.
+    "soft-labels": (20.0, 10.0, 6.0, 4.0),
+    "hxe": (0.25, 0.5, 1.0, 2.0),
+    # A factor on the costs; the paper has none, but softplus is not free of scale.
+    "sosr": (1.0, 3.0, 10.0, 30.0),
+    "squared-emd": (0.5, 2.0, 8.0, 32.0),
+    "conditional-softmax": (),
+}
+# Which of them a quick look takes.
+SMOKE = slice(2, 3)
+
+_MNIST = {"network": "mnist", "validation": 5000}
+_CIFAR = {"epochs": 300, "validation": 5000, "patience": 20}
+_CIFAR_DESK = {"epochs": 8, "validation": 1000, "width": 0.25, "limit_train": 10_000}
+_SMOKE = {"epochs": 1, "validation": 200, "limit_train": 1200, "limit_test": 500}
+_OWN = {"batch_size": 64, "learning_rate": 1e-3, "patience": 10, "repetitions": 5}
+
+# By data set, then by scale; "own" is a person's own data. What is not said: see `Design`.
+BUDGETS: dict[str, dict[str, Mapping[str, Any]]] = {
+    "digits": {
+        "smoke": {"network": "digits", "epochs": 5, "validation": 200},
+        "desk": {"network": "digits", "epochs": 20, "validation": 200, "repetitions": 5},
+        "paper": {"network": "digits", "epochs": 50, "validation": 200, "repetitions": 20},
+    },
+    "mnist-5k": {
+        "smoke": {**_MNIST, **_SMOKE},
+        "desk": {**_MNIST, "epochs": 10, "validation": 500, "repetitions": 5},
+        "paper": {**_MNIST, "epochs": 30, "validation": 500, "repetitions": 20},
+    },
+    "mnist": {
+        "smoke": {**_MNIST, **_SMOKE},
+        "desk": {**_MNIST, "epochs": 3, "repetitions": 3},
+        "paper": {**_MNIST, "epochs": 10, "repetitions": 10},
+    },
+    "cifar10": {
+        "smoke": {"network": "cifar10", **_SMOKE, "width": 0.125},
+        "desk": {"network": "cifar10", **_CIFAR_DESK, "repetitions": 2},
+        "paper": {"network": "cifar10", **_CIFAR, "repetitions": 10},
+    },
+    "own": {
+        "smoke": {**_OWN, "epochs": 5, "repetitions": 1},
+        "desk": {**_OWN, "epochs": 100},
+        "paper": {**_OWN, "epochs": 100, "repetitions": 20},
+    },
+}
+BUDGETS["fashion-mnist"] = BUDGETS["mnist"]
+BUDGETS["cifar100"] = {
+    scale: {**told, "network": "cifar100"} for scale, told in BUDGETS["cifar10"].items()
+}
+
+
+def strengths(method: str, scale: str) -> tuple[float, ...]:
+    """The strengths a method is tried with; empty for cross-entropy and those without a knob."""
+    known = STRENGTHS.get(method, ())
+    return known[SMOKE] if scale == "smoke" else known
+
+
+def budget(data: str | None, scale: str) -> dict[str, Any]:
+    """What a data set's runs get at a scale; None is a person's own data."""
+    return dict(BUDGETS["own" if data is None else data][scale])
