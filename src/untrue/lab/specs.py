@@ -1,0 +1,143 @@
+"""What mistakes cost and which classes there are, as frozen records. No torch, no files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+
+NORMALIZATIONS = ("rows", "max", "none")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PenaltySpec:
+    """The cost of each mistake, as data: `matrix(info)` builds it.
+
+    kind "zone": `inside` on the `cells` (true, said), `outside` on every other mistake.
+    kind "groups": `inside` within the right group (super-class), `outside` across groups.
+    kind "matrix": `costs[true][said]`, a person's own; `edges` (parent, child) are those of the
+    tree it was made from, if any.
+    The paper trains zones with inside=1, outside=0 and groups with inside=1, outside=5.
+    """
+
+    kind: Literal["zone", "groups", "matrix"]
+    inside: float = 0.0
+    outside: float = 0.0
+    cells: tuple[tuple[int, int], ...] = ()
+    normalization: Literal["rows", "max", "none"] = "none"
+    costs: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.normalization not in NORMALIZATIONS:
+            raise ArgumentError(
+                f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
+                f"got {self.normalization!r}."
+            )
+
+    def told(self) -> dict[str, Any]:
+        """The fields as JSON takes them, without those of later versions that are not in use."""
+        return fields_told(self, unless_default=("costs", "edges"))
+
+    def to_json(self) -> str:
+        return json.dumps(self.told(), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Self:
+        pairs = {
+            name: tuple(tuple(row) for row in told.get(name, ()))
+            for name in ("cells", "costs", "edges")
+        }
+        return cls(**{**told, **pairs})
+
+    @property
+    def zone_size(self) -> int:
+        """How many cells the zone has (0 for groups and matrices)."""
+        return len(self.cells)
+
+    def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
+        """Costs (k, k) by [true, said] before normalisation; zero on the diagonal."""
+        k = len(info.classes)
+        if self.kind == "matrix":
+            return np.array(self.costs, dtype=np.float64).reshape(k, k)
+        costs = np.full((k, k), self.outside, dtype=np.float64)
+        if self.kind == "groups":
+            group = info.group_of()
+            costs[group[:, None] == group[None, :]] = self.inside
+        elif self.cells:
+            true, said = np.array(self.cells).T
+            costs[true, said] = self.inside
+        np.fill_diagonal(costs, 0.0)
+        return costs
+
+    def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
+        """The zone as a Boolean (k, k).
+
+        Of groups: the mistakes that leave the group; of a matrix: those dearer than the cheapest.
+        """
+        if self.kind == "matrix":
+            costs = self.matrix(info)
+            mistakes = ~np.eye(len(costs), dtype=bool)
+            zone: npt.NDArray[np.bool_] = mistakes & (costs > costs[mistakes].min(initial=np.inf))
+            return zone
+        if self.kind == "groups":
+            return dataclasses.replace(self, inside=0.0, outside=1.0).matrix(info) > 0
+        return dataclasses.replace(self, inside=1.0, outside=0.0).matrix(info) > 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """What a reader needs to know of a data set without opening it.
+
+    classes: names by index. groups: (super-class name, class indices), empty when there are none.
+    fingerprint: hash of every image and label, so that runs on other files are not mixed in.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    fingerprint: str
+    train_images: int
+    test_images: int
+
+    def group_of(self) -> npt.NDArray[np.int64]:
+        """The index of each class's group (k,)."""
+        if not self.groups:
+            raise ArgumentError(f"Data set {self.name!r} has no super-classes.")
+        found = np.full(len(self.classes), -1, dtype=np.int64)
+        for index, (_, members) in enumerate(self.groups):
+            found[list(members)] = index
+        return found
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        told = json.loads(text)
+        told["classes"] = tuple(told["classes"])
+        told["groups"] = tuple((name, tuple(members)) for name, members in told["groups"])
+        return cls(**told)
+
+
+def fields_told(record: Any, *, unless_default: tuple[str, ...]) -> dict[str, Any]:
+    """The fields by name; those in `unless_default` only when they say something.
+
+    What older versions did not know stays out, so that old runs keep their ids. By hand: `asdict`
+    copies every cell of every zone, and a report asks thousands of ids.
+    """
+    told = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if field.name not in unless_default or value != field.default:
+            told[field.name] = value
+    return told
