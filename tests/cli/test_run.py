@@ -177,7 +177,7 @@ def test_two_at_once_do_not_share_a_directory(
     second = untrue(*SLOW, "--out", tmp_path)
     assert second.returncode == 2
     assert second.stderr == (
-        f"error: {tmp_path} is in use by another `untrue run` (process {first.pid}). "
+        f"error: {tmp_path} is in use by another `untrue` (process {first.pid}). "
         "Wait for it to end, or choose another --out.\n"
     )
     assert f"running now: process {first.pid}" in untrue("status", tmp_path).stdout

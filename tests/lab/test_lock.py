@@ -30,7 +30,7 @@ def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path) -> No
         held = owner(tmp_path)
         with (
             pytest.raises(
-                StoreError, match=rf"in use by another `untrue run` \(process {process.pid}\)"
+                StoreError, match=rf"in use by another `untrue` \(process {process.pid}\)"
             ),
             locked(tmp_path),
         ):

@@ -26,7 +26,7 @@ def locked(directory: str | Path) -> Iterator[None]:
     with file:
         if not _grab(file):
             raise StoreError(
-                f"{place} is in use by another `untrue run` (process {_owner(file)}). Wait for "
+                f"{place} is in use by another `untrue` (process {_owner(file)}). Wait for "
                 "it to end, or choose another --out."
             )
         file.seek(0)
