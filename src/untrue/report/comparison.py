@@ -148,17 +148,17 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
     first, change = found[0]
     if first.alone:
         less = "less" if change.value < 0 else "more"
+        tried = sum(len(comparison.of(loss)) for loss in comparison.methods)
         return (
             f"One repetition, so nothing is established. In it {_setting(first)} costs "
             f"{abs(change.value):.4f} {less} an answer than {free}, which costs {level}; it is the "
-            f"best of {len(comparison.settings)} settings on the same test images, which "
-            "flatters it."
+            f"best of {tried} settings on the same test images, which flatters it."
         )
     better = [(p, c) for p, c in found if c.high < 0]
     worse = sum(c.low > 0 for _, c in found)
     behind = f" {worse} of {len(found)} methods were worse beyond their intervals." if worse else ""
     if not better:
-        doubt = " beyond its interval" if change.value < 0 else ""
+        doubt = " by more than its interval" if change.value < 0 else ""
         word = "lowest" if change.value < 0 else "closest"
         return (
             f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "

@@ -128,7 +128,7 @@ def _across(figure: Facets) -> int:
 def _facets(sheet: Sheet, figure: Facets) -> None:
     across = _across(figure)
     down = math.ceil(len(figure.panels) / across)
-    plots = sheet.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()
+    plots = sheet.subplots(down, across, squeeze=False).flatten()
     for position, plot in enumerate(plots):
         if position >= len(figure.panels):
             plot.set_axis_off()
@@ -136,11 +136,12 @@ def _facets(sheet: Sheet, figure: Facets) -> None:
         panel = figure.panels[position]
         _draw_curves(plot, panel)
         plot.set_title(panel.title, fontsize=10)
-        # The axes are shared, so only the outer plots name them.
+        # The axes are the same, so only the outer plots name them. (matplotlib's own sharing of
+        # axes takes longer than all the drawing.)
         last = position + across >= len(figure.panels)
         plot.xaxis.set_label_text(panel.x.label if last else "", fontsize=8)
         plot.yaxis.set_label_text("" if position % across else panel.y.label, fontsize=8)
-        plot.tick_params(labelbottom=last)
+        plot.tick_params(labelbottom=last, labelleft=position % across == 0)
 
 
 def _draw_curves(plot: Plot, figure: Curves) -> None:

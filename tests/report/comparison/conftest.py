@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from untrue.lab.records import (
     DatasetInfo,
@@ -103,7 +104,7 @@ def outcome(
     )
 
 
-def fill(
+def fill_comparison(
     folder: Path,
     info: DatasetInfo,
     costs: Callable[[int], PenaltySpec],
@@ -116,7 +117,11 @@ def fill(
     rate: float = 6.0,
     change: Callable[[RunResult], RunResult] = lambda result: result,
 ) -> Sweep:
-    """A comparison in a store, but for the runs to `skip`, and with those to `fail` failed."""
+    """A comparison in a store, but for the runs to `skip`, and with those to `fail` failed.
+
+    left: of the errors in the dear cells, the share a loss leaves at full strength. rate: errors
+    per cell. change: a last word on each result.
+    """
     planned = configs(info, costs, methods, range(repetitions))
     command = f"untrue compare --data {info.name} --out {folder.name}"
     sweep = Sweep("compare", info.name, "desk", command, len(planned), planned)
@@ -135,7 +140,7 @@ def fill(
     return sweep
 
 
-def zone(info: DatasetInfo, cells: int) -> Callable[[int], PenaltySpec]:
+def random_zones(info: DatasetInfo, cells: int) -> Callable[[int], PenaltySpec]:
     """Another random zone for each repetition: 10 inside, 1 outside."""
     k = len(info.classes)
     every = [(i, j) for i in range(k) for j in range(k) if i != j]
@@ -145,3 +150,13 @@ def zone(info: DatasetInfo, cells: int) -> Callable[[int], PenaltySpec]:
         return PenaltySpec("zone", 10.0, 1.0, tuple(every[i] for i in sorted(chosen.tolist())))
 
     return spec
+
+
+@pytest.fixture
+def fill() -> Callable[..., Sweep]:
+    return fill_comparison
+
+
+@pytest.fixture
+def zones() -> Callable[[DatasetInfo, int], Callable[[int], PenaltySpec]]:
+    return random_zones
