@@ -173,6 +173,11 @@ class EpochLines:
                 f"validation loss {progress.validation_loss:.4f}"
             )
 
+    def say(self, text: str) -> None:
+        """A line among the progress, after what is under way."""
+        self._print_last()
+        self._where.print(text, markup=False, soft_wrap=True)
+
     def _print_last(self) -> None:
         if self._last is not None:
             name, progress = self._last

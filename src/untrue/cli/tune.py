@@ -1,0 +1,174 @@
+"""`untrue tune`: say what must hold, and get the weakest intervention that holds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from untrue.cli.fit import EpochLines, check_numbers, reading, training
+from untrue.errors import ArgumentError
+
+app = typer.Typer()
+
+EXAMPLE = (
+    'Example: `untrue tune patients.csv --target diagnosis --budget "tumour->benign <= 0.5%" '
+    '--budget "zone <= 20 errors" --max-accuracy-drop 0.5 --penalty costs.toml --out model`'
+)
+
+
+@app.command(epilog=EXAMPLE)
+def tune(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A table (.csv, .parquet), a folder of images with one folder for each class "
+            "(or train/ and test/ with those), or an .npz file with X and y."
+        ),
+    ],
+    budget: Annotated[
+        list[str],
+        typer.Option(
+            help='What must hold: "tumour->benign <= 0.5%" (of the tumours), "zone <= 20 errors" '
+            '(of the held-out part), "across groups <= 2%", "expected cost <= 0.1". Repeatable.'
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
+    max_accuracy_drop: Annotated[
+        float | None,
+        typer.Option(help="Points of accuracy that may be lost beside the plain model.", min=0),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
+    ] = None,
+    penalty: Annotated[
+        Path | None,
+        typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy; else all cost 1."),
+    ] = None,
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option(help="A tree with the groups of the budgets, .csv (parent,child) or .json."),
+    ] = None,
+    zone_above: Annotated[
+        float | None,
+        typer.Option(help="The zone: mistakes dearer than this; else than the cheapest."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(help="Of the upper bounds that decide whether a budget is kept.")
+    ] = 0.95,
+    repetitions: Annotated[
+        int, typer.Option(help="Parts, and seeds, of the examples tuned on; each judges another.")
+    ] = 4,
+    trials: Annotated[
+        int, typer.Option(help="Train at most so many settings; 0: try decision rules alone.")
+    ] = 8,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Minutes after which no new setting is trained.")
+    ] = None,
+    loss: Annotated[
+        list[str] | None,
+        typer.Option(help="bilinear or log-bilinear; else both. May be repeated."),
+    ] = None,
+    network: Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")] = None,
+    epochs: Annotated[int, training("At most so many passes over the data.")] = 100,
+    patience: Annotated[int, training("Stop after so many epochs without progress.")] = 10,
+    batch_size: Annotated[int, training("Examples per step.")] = 64,
+    learning_rate: Annotated[float, training("Of AdamW.")] = 1e-3,
+    seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
+    test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
+    validation_share: Annotated[
+        float, training("Of the rest, held back in each training to stop by.")
+    ] = 0.15,
+    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None,
+    categorical: Annotated[
+        str | None, reading("Columns of numbers that are names.", metavar="COLS")
+    ] = None,
+    delimiter: Annotated[str | None, reading("Of a CSV file, when no comma.")] = None,
+    image_size: Annotated[
+        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model in the folder.")
+    ] = False,
+) -> None:
+    """Say what must hold, and get the weakest intervention that holds it.
+
+    Tries the plain model, then decision rules, then training by costs, and stops at the first that
+    keeps every budget by its upper confidence bound. Confirms that on examples used for nothing
+    else, and writes a folder that `untrue predict` takes. Killed, the same command goes on.
+
+    Exit code: 0 the budgets are kept; 1 they are not (the folder then holds the closest model, so
+    marked); 2 wrong use or data, nothing is written.
+    """
+    check_numbers(epochs=epochs, patience=patience, batch_size=batch_size)
+    if not 0 < learning_rate < float("inf"):
+        raise ArgumentError(f"`learning_rate` must be positive; got {learning_rate}.")
+    from untrue.budgets import Budget
+    from untrue.penalty import Penalty
+    from untrue.tools.features import split_columns
+    from untrue.tools.model_folder import check_target, save_model
+    from untrue.tools.sources import open_source
+    from untrue.tools.trees import read_tree
+
+    check_target(out, overwrite=overwrite)
+    stated = [Budget.parse(text) for text in budget]
+    costs = Penalty.load(penalty) if penalty else None
+    tree = read_tree(hierarchy, classes=costs.classes if costs else None) if hierarchy else None
+    source = open_source(
+        data,
+        target=target,
+        categorical=split_columns(categorical),
+        ignore=split_columns(ignore),
+        delimiter=delimiter,
+        image_size=image_size,
+    )
+
+    from untrue.cli.showing import console, say, show
+    from untrue.report.page import write
+    from untrue.report.tune_page import budgets_table, lead, metrics, tune_page
+    from untrue.tools.tune import LOSSES
+    from untrue.tools.tune import tune as run_tune
+
+    where = console()
+    say(where, f"{data}: {len(source):,} examples ({source.kind})")
+    with EpochLines(where) as lines:
+        found = run_tune(
+            source,
+            budgets=stated,
+            penalty=costs,
+            max_accuracy_drop=max_accuracy_drop,
+            losses=tuple(loss) if loss else LOSSES,
+            trials=trials,
+            time_limit=None if time_limit is None else 60 * time_limit,
+            repetitions=repetitions,
+            confidence=confidence,
+            groups=tree,
+            zone_above=zone_above,
+            network=network,
+            epochs=epochs,
+            patience=patience,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            test_share=test_share,
+            validation_share=validation_share,
+            seed=seed,
+            record=record or out.with_name(f"{out.name}.tuning.sqlite"),
+            on_epoch=lines.show,
+            tell=lines.say,
+        )
+    say(where, "")
+    show(where, budgets_table(found))
+    say(where, lead(found))
+    page = tune_page(found)
+    save_model(
+        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
+    )
+    say(where, f"{out / 'page.html'}")
+    say(where, str(out))
+    if not found.kept:
+        raise typer.Exit(1)

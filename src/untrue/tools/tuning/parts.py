@@ -1,0 +1,74 @@
+"""The examples of a tuning: a held-out part, and the others, each judged once by cross-fitting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+from untrue.metrics.inputs import IntArray
+from untrue.tools.splitting import Split, split
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Positions of examples.
+
+    held_out     used for nothing but the last word
+    development  all others, increasing
+    folds        one for each repetition: train, watch (`validation`: stops and calibrates), judged
+                 (`test`). The judged parts of all folds together are `development`, each example
+                 once.
+    final        the split of the model that is kept: train and watch are `development`
+    """
+
+    held_out: IntArray
+    development: IntArray
+    folds: tuple[Split, ...]
+    final: Split
+
+
+def part(
+    labels: IntArray,
+    *,
+    repetitions: int,
+    test_share: float,
+    watch_share: float,
+    given: npt.NDArray[np.bool_] | None,
+    seed: int,
+) -> Parts:
+    """Part examples by class in proportion; `given` marks a held-out part that is there already."""
+    if repetitions < 2:
+        raise ArgumentError(
+            "`repetitions` must be at least 2: each example is judged by a model that has not "
+            f"learned from it; got {repetitions}."
+        )
+    final = split(
+        labels, test_share=test_share, validation_share=watch_share, held_out=given, seed=seed
+    )
+    development = np.sort(np.concatenate([final.train, final.validation]))
+    own = labels[development]
+    fold = _assigned(own, repetitions, seed)
+    folds = []
+    for r in range(repetitions):
+        inner = split(own, validation_share=watch_share, held_out=fold == r, seed=seed + r)
+        folds.append(
+            Split(development[inner.train], development[inner.validation], development[inner.test])
+        )
+    return Parts(final.test, development, tuple(folds), final)
+
+
+def _assigned(labels: IntArray, repetitions: int, seed: int) -> IntArray:
+    """The fold of each example: those of a class are dealt out in turn, shuffled.
+
+    The next class goes on where the last ended, so that many small classes fill all folds alike.
+    """
+    rng = np.random.default_rng(seed)
+    order = np.concatenate(
+        [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+    )
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order] = np.arange(len(labels)) % repetitions
+    return fold

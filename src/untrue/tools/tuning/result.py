@@ -1,0 +1,172 @@
+"""What a tuning found: a model, the setting behind it, and how the budgets stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.budgets import Budget, ResolvedBudget, Verdict
+from untrue.budgets.bounds import share_bound
+from untrue.errors import ArgumentError, DataError
+from untrue.metrics import Cells, Interval
+from untrue.metrics.inputs import FloatArray
+from untrue.tools.model import Model
+from untrue.tools.predict import Predicted, predict, read_data
+from untrue.tools.sources import Source, array_source, open_source
+from untrue.tools.tuning.judging import Setting, Trial
+from untrue.tools.tuning.search import Step
+
+# What messages call data that came as arrays.
+ARRAYS = Path("the data")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetVerdict:
+    """One budget at the end.
+
+    validation   of the chosen setting on the examples tuned on, by cross-fitting
+    held_out     of the kept model on the examples used for nothing else
+    plain        of the plain model's most probable class, on the same held-out examples
+    met          kept on validation: by the upper bound, or, where too few examples could show it,
+                 without a single error
+    """
+
+    validation: Verdict
+    held_out: Verdict
+    plain: Verdict
+    met: bool
+
+    @property
+    def budget(self) -> Budget:
+        return self.validation.budget
+
+    @property
+    def confirmed(self) -> bool:
+        """The rate on the held-out part is within the limit."""
+        return bool(self.held_out.of) and self.held_out.rate <= self.held_out.limit
+
+    @property
+    def proved(self) -> bool:
+        """And so is its upper bound."""
+        return self.held_out.kept
+
+    @property
+    def perhaps_by_chance(self) -> bool:
+        """Over the limit on the held-out part, by no more than the few examples leave open."""
+        seen = self.held_out
+        if self.confirmed or not seen.of or seen.confidence is None or self.budget.kind == "cost":
+            return False
+        return 1 - share_bound(seen.of - seen.errors, seen.of, seen.confidence) <= seen.limit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TuneResult:
+    """What `tune` found.
+
+    model        for `untrue.tools.model_folder.save_model`; it decides as the setting says
+    trials       every setting that was tried, in order; `chosen` is a position in it
+    steps        what was tried, and why it went on; stopped: why the search ended
+    met          the chosen setting keeps every budget and the accuracy on validation
+    kept         and the held-out part confirms it: each rate within its limit, and the accuracy
+    accuracy     of the kept model on the held-out part; change: minus the plain model's, paired
+    sizes        examples tuned on, and held out
+    trained      settings trained beyond the plain one
+    notes        what a reader must know, such as budgets that so few examples cannot prove
+    labels       (k,) what `predict` answers for each class: of the kind of `y`
+    """
+
+    model: Model
+    source: str
+    trials: tuple[Trial, ...]
+    chosen: int
+    steps: tuple[Step, ...]
+    budgets: tuple[ResolvedBudget, ...]
+    verdicts: tuple[BudgetVerdict, ...]
+    max_accuracy_drop: float | None
+    confidence: float
+    met: bool
+    kept: bool
+    accuracy: float
+    change: Interval
+    confusion: Cells
+    plain_confusion: Cells
+    sizes: tuple[int, int]
+    repetitions: int
+    trained: int
+    stopped: str
+    notes: tuple[str, ...]
+    labels: npt.NDArray[Any]
+    seconds: float
+
+    @property
+    def trial(self) -> Trial:
+        """The chosen trial."""
+        return self.trials[self.chosen]
+
+    @property
+    def setting(self) -> Setting:
+        """How the kept model is trained and decides."""
+        return self.trial.setting
+
+    @property
+    def drop(self) -> float:
+        """Points of accuracy lost on the held-out part."""
+        return -100 * self.change.value
+
+    @property
+    def proved(self) -> bool:
+        """Every budget's upper bound on the held-out part is within its limit."""
+        return all(verdict.proved for verdict in self.verdicts)
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        """The answers (N,) for examples like those tuned on, by the tuned decision."""
+        return np.asarray(self.labels[self._predicted(data).said])
+
+    def probs(self, data: Any) -> FloatArray:
+        """Calibrated probabilities (N, k), by the classes of `model.classes`."""
+        return self._predicted(data).probs
+
+    def _predicted(self, data: Any) -> Predicted:
+        if isinstance(data, str | Path):
+            return predict(self.model, read_data(self.model, Path(data)))
+        return predict(self.model, array_source(np.asarray(data), None, path=ARRAYS))
+
+    def __repr__(self) -> str:
+        held = "kept" if self.kept else "not kept"
+        return f"TuneResult({self.setting.name!r}, {len(self.verdicts)} budgets {held})"
+
+
+def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
+    """Arrays with labels, a path, or a source as it is."""
+    if y is not None:
+        if target is not None:
+            raise ArgumentError(
+                "Give `y` or `target`, not both: `target` names a column of a file."
+            )
+        labels = np.asarray(y)
+        if labels.dtype.kind == "O":
+            odd = next((label for label in labels.ravel().tolist() if type(label) is not str), None)
+            if odd is not None:
+                raise DataError(f"`y` must hold class names or whole numbers; got {odd!r}.")
+            labels = labels.astype(str)
+        return array_source(np.asarray(data), labels, path=ARRAYS)
+    if isinstance(data, str | Path):
+        return open_source(Path(data), target=target)
+    if hasattr(data, "find_rules"):
+        source: Source = data
+        return source
+    raise ArgumentError(
+        "`y` must hold the labels of the examples; only a file or folder has its own."
+    )
+
+
+def answer_labels(y: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
+    """(k,) The label of each class: whole numbers for whole numbers, else names."""
+    if y is not None and np.asarray(y).dtype.kind in "iu":
+        named = all(name.lstrip("-").isdecimal() for name in classes)
+        return np.array([int(name) for name in classes]) if named else np.arange(len(classes))
+    return np.array(classes)
