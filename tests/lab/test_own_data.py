@@ -1,0 +1,134 @@
+"""Own data in a comparison: read once, split by the seed, trained as `untrue fit` trains."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import untrue
+from untrue.errors import ArgumentError, DataError
+from untrue.lab import comparison, subjects
+from untrue.lab.own_data import OwnData
+from untrue.lab.own_training import train
+from untrue.lab.records import RunConfig
+from untrue.lab.subjects import OwnSubject
+
+WINES = ("barolo", "grignolino", "barbera")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    frame = load_wine(as_frame=True).frame
+    frame["wine"] = np.array(WINES)[frame.pop("target")]
+    path = tmp_path_factory.mktemp("own") / "wine.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def subject(table: Path) -> OwnSubject:
+    found = subjects.find(str(table), reading=OwnData(table, target="wine", classes=WINES))
+    assert isinstance(found, OwnSubject)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(subject: OwnSubject, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, ...]:
+    groups = {"light": ["barolo", "barbera"], "dark": ["grignolino"]}
+    penalty = untrue.Penalty.from_groups(groups, within=1.0, across=5.0).select(WINES)
+    file = penalty.save(tmp_path_factory.mktemp("costs") / "tree.json")
+    chosen = comparison.with_strengths(comparison.read_methods(None), "smoke", {})
+    settings = subject.budget("smoke") | {"epochs": 12, "learning_rate": 0.01}
+    costs = comparison.read_costs(str(file), subject.info)
+    return comparison.plan(
+        comparison.design(subject.info, costs, chosen, settings)[0], subject.info
+    )
+
+
+def test_it_is_described_by_its_classes_and_sizes(subject: OwnSubject) -> None:
+    info = subject.info
+    assert (info.name, info.classes) == ("wine.csv", WINES)
+    assert (info.train_images, info.test_images) == (142, 36)
+    assert subject.budget("desk")["network"] == "mlp"
+    assert subject.budget("desk")["validation"] == 21
+
+
+def test_classes_are_those_found_unless_the_penalty_names_them(table: Path) -> None:
+    assert OwnData(table, target="wine").open().classes == tuple(sorted(WINES))
+
+
+def test_each_seed_has_its_own_parts_and_all_of_them(
+    subject: OwnSubject, runs: tuple[RunConfig, ...]
+) -> None:
+    here = subject.opened.split(runs[0])
+    other = subject.opened.split(dataclasses.replace(runs[0], seed=1))
+    assert not np.array_equal(here.test, other.test)
+    every = np.sort(np.concatenate([here.train, here.validation, here.test]))
+    assert np.array_equal(every, np.arange(178))
+    assert len(here.validation) == runs[0].validation
+    assert np.array_equal(subject.labels_of(runs[0]), subject.opened.labels[here.test])
+
+
+def test_every_method_trains_on_own_data(subject: OwnSubject, runs: tuple[RunConfig, ...]) -> None:
+    assert len(runs) == 10
+    for config in runs:
+        told: list[int] = []
+        result = train(
+            config, subject.opened, on_progress=lambda at, told=told: told.append(at.epoch)
+        ).result
+        assert result.confusion.sum() == 36
+        assert result.confusion.trace() >= 24, config.label
+        assert result.epochs_run == len(told) == len(result.validation_losses)
+        assert len(result.decisions) == (0 if config.loss == "sosr" else 2)
+
+
+def test_the_same_config_gives_the_same_model(
+    subject: OwnSubject, runs: tuple[RunConfig, ...]
+) -> None:
+    first, second = (train(runs[1], subject.opened) for _ in range(2))
+    assert first.probs.tobytes() == second.probs.tobytes()
+
+
+def test_other_files_and_other_readings_have_other_fingerprints(
+    table: Path, tmp_path: Path
+) -> None:
+    own = OwnData(table, target="wine")
+    known = own.open().info.fingerprint
+    assert own.open().info.fingerprint == known
+    assert dataclasses.replace(own, ignore=("ash",)).open().info.fingerprint != known
+    moved = tmp_path / table.name
+    moved.write_bytes(table.read_bytes())
+    assert dataclasses.replace(own, path=moved).open().info.fingerprint == known
+    moved.write_text(table.read_text().replace("14.23", "14.24", 1))
+    assert dataclasses.replace(own, path=moved).open().info.fingerprint != known
+
+
+def test_what_own_data_do_not_know_is_refused(
+    subject: OwnSubject, runs: tuple[RunConfig, ...]
+) -> None:
+    subject.check(runs[0])
+    for changes, message in (
+        ({"width": 0.5}, "`width` has no meaning for own data"),
+        ({"limit_test": 5}, "`limit_test` has no meaning"),
+        ({"network": "cnn"}, "'cnn' is for images"),
+        ({"network": "mnist"}, "Unknown network 'mnist'"),
+        ({"validation": 140}, "`validation` must lie between 1 and 90 % of the 142 examples"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            subject.check(dataclasses.replace(runs[0], **changes))
+
+
+def test_names_paths_and_neither(table: Path) -> None:
+    assert subjects.find("digits").own is None
+    with pytest.raises(ArgumentError, match="digits is a data set of the lab; target is for own"):
+        subjects.find("digits", reading=OwnData(Path("digits"), target="wine"))
+    with pytest.raises(ArgumentError, match=r"there is no 'digts'; did you mean 'digits'\?"):
+        subjects.find("digts")
+    with pytest.raises(ArgumentError, match="Name the column to learn with --target"):
+        subjects.find(str(table))
+    with pytest.raises(DataError, match="barbera"):
+        subjects.find(str(table), reading=OwnData(table, target="wine", classes=WINES[:2]))
