@@ -14,6 +14,11 @@ K = 7
 PENALTY = Penalty.from_matrix(
     np.random.default_rng(3).uniform(0, 5, (K, K)) * (1 - np.eye(K)), classes=K
 )
+FORMS = (
+    PENALTY,
+    Penalty.from_rules(K, {(0, 1): 3.0}),
+    Penalty.from_groups({"x": ["0", "1", "2"], "y": ["3", "4", "5", "6"]}),
+)
 LOSSES = (functional.bilinear_loss, functional.log_bilinear_loss)
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=["bilinear", "log-bilinear"])
 
@@ -72,6 +77,18 @@ def test_all_ignored_is_nan_with_no_gradient_as_in_cross_entropy(loss, batch):
     value, gradient = value_and_gradient(loss, logits, ignored)
     assert torch.isnan(value)
     assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["dense", "rules", "tree"])
+def test_compiles_with_a_penalty_as_argument(batch, form):
+    torch._dynamo.reset()
+    loss = functional.log_bilinear_loss
+    logits, target = batch
+    compiled = torch.compile(lambda z: loss(z, target, form), fullgraph=True, backend="aot_eager")
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    compiled(ours).backward()
+    loss(theirs, target, form).backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
 
 
 @every_loss

@@ -32,7 +32,7 @@ class Held(nn.Module):
     """Tensors that follow a module to its device and keep their precision."""
 
     def _hold(self, name: str, array: npt.ArrayLike) -> None:
-        self.register_buffer(name, torch.tensor(np.asarray(array)))
+        self.register_buffer(name, torch.from_numpy(np.array(array)))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         # Costs follow the device but keep their dtype: a model cast to half still pays exact costs.
@@ -212,9 +212,27 @@ def make_costs(penalty: Penalty) -> Costs:
     raise PenaltyError(f"Expected a Penalty; got {type(penalty).__name__}.")
 
 
-@lru_cache(maxsize=4)
 def costs_of(penalty: Penalty, device: torch.device) -> Costs:
-    """`make_costs` on a device, remembered for the last few penalties."""
+    """`make_costs` on a device, made once: it stays with the penalty, and equal penalties share."""
+    _attach(penalty, device)
+    found: Costs = penalty.__dict__["_costs"][device]
+    return found
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _attach(penalty: Penalty, device: torch.device) -> Tensor:
+    """What `torch.compile` runs while it traces, where NumPy's part could not be traced.
+
+    It wants a tensor back.
+    """
+    held = penalty.__dict__.setdefault("_costs", {})
+    if device not in held:
+        held[device] = _remembered(penalty, device)
+    return torch.empty(0)
+
+
+@lru_cache(maxsize=4)
+def _remembered(penalty: Penalty, device: torch.device) -> Costs:
     with torch.inference_mode(False):  # else what is remembered could never be trained with
         return make_costs(penalty).to(device)
 
