@@ -31,13 +31,16 @@ DECISIONS = {
 class Dear:
     """The mistakes the costs are about: what to call them, and which measure of `Row` counts them.
 
-    form: how the values are printed.
+    short: the name in a column. form: how the values are printed. note: what they are, if the
+    name does not say it.
     """
 
     measure: str
     name: str
+    short: str
     unit: str
     form: str
+    note: str = ""
 
     @property
     def label(self) -> str:
@@ -45,9 +48,15 @@ class Dear:
 
 
 DEAR = {
-    "zone": Dear("zone_errors", "errors in the zone", "test images", ".1f"),
-    "groups": Dear("coarse_error_pct", "coarse error", "%", ".2f"),
-    "matrix": Dear("zone_errors", "errors dearer than the cheapest", "test images", ".1f"),
+    "zone": Dear("zone_errors", "errors in the zone", "zone errors", "test examples", ".1f"),
+    "groups": Dear(
+        *("coarse_error_pct", "coarse error", "coarse error", "%", ".2f"),
+        note="Coarse error: the answer is in the wrong super-class.",
+    ),
+    "matrix": Dear(
+        *("zone_errors", "dear errors", "dear errors", "test examples", ".1f"),
+        note="Dear errors: the mistakes that cost more than the cheapest kind.",
+    ),
 }
 
 
@@ -132,7 +141,7 @@ class Comparison:
 
         For each repetition the setting with the lowest mean expected cost over the *other*
         repetitions is taken and scored on this one, so a setting that was lucky once gains
-        nothing by it. (Repetitions may share test images; that is not undone.)
+        nothing by it. (Repetitions may share test examples; that is not undone.)
         """
         costs = {arm: self.arms.by_seed(arm, COST) for arm in self.of(loss)}
         by_seed = {}

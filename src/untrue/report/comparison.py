@@ -108,7 +108,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     if reference is not None and raw is not None and raw != reference:
         change = comparison.arms.change(reference, COST, to=raw)
         said.append(
-            "A temperature fitted on held-out images changes the expected cost of ce+cost by "
+            "A temperature fitted on held-out examples changes the expected cost of ce+cost by "
             f"{told(change, '+.4f')} ({_verdict(change)}). It never changes which label is the "
             "most probable."
         )
@@ -122,7 +122,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
             f"{told(comparison.arms.mean(best, COST), '.4f')} against "
             f"{told(comparison.arms.mean(plain, COST), '.4f')} of plain cross-entropy (paired "
             f"difference {told(change, '+.4f')}, {_verdict(change)}). It is the best of many on "
-            "these test images, so it flatters."
+            "these test examples, so it flatters."
         )
         said.append(text)
     if comparison.behind:
@@ -152,7 +152,7 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         return (
             f"One repetition, so nothing is established. In it {_setting(first)} costs "
             f"{abs(change.value):.4f} {less} an answer than {free}, which costs {level}; it is the "
-            f"best of {tried} settings on the same test images, which flatters it."
+            f"best of {tried} settings on the same test examples, which flatters it."
         )
     better = [(p, c) for p, c in found if c.high < 0]
     worse = sum(c.low > 0 for _, c in found)

@@ -185,7 +185,7 @@ def _legend(comparison: Comparison, measure: str) -> str:
             f"The lower left is best: a low {_name(comparison, measure)} at a low total error. "
             if comparison.dear.unit == "%"
             else f"The lower left is best: few {_name(comparison, measure)} at a low total error. "
-        ) + "Signs, numbers and bars as above."
+        ) + " ".join(filter(None, ("Signs, numbers and bars as above.", comparison.dear.note)))
     return (
         "The lower left is best: cheap answers at a low total error. Filled: the most probable "
         f"label; hollow: the label of least expected cost{_calibrated(comparison)}. Numbers at the "

@@ -20,13 +20,13 @@ from untrue.report.tables import Cell, Column, Table
 def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column, ...]:
     """Expected cost, total error and dear errors, each with its paired difference."""
     dear = comparison.dear
-    points = "points" if dear.unit == "%" else dear.unit
+    unit, points = (" (%)", " (points)") if dear.unit == "%" else ("", "")
     found = [
         (Column("expected cost", ".4f"), Column("difference in cost", "+.4f")),
         (Column("total error (%)", ".2f"), Column("difference in error (points)", "+.2f")),
         (
-            Column(dear.label, dear.form),
-            Column(f"difference in {dear.name} ({points})", f"+{dear.form}"),
+            Column(f"{dear.name}{unit}", dear.form),
+            Column(f"difference in {dear.short}{points}", f"+{dear.form}"),
         ),
     ]
     return tuple(column for pair in found for column in pair[: 2 if differences else 1])
@@ -49,7 +49,7 @@ def methods_table(comparison: Comparison) -> Table:
         changes = [comparison.picked_change(picked, m) for m in measures]
         rows.append((method(loss), *_woven(means, changes), picks(picked)))
     how = (
-        "With one repetition each method's best setting is picked by the very test images it is "
+        "With one repetition each method's best setting is picked by the very test examples it is "
         "scored on, which flatters it."
         if len(comparison.seeds) == 1
         else "Each method's strength and decision are those with the least expected cost on the "
@@ -57,7 +57,7 @@ def methods_table(comparison: Comparison) -> Table:
     )
     return Table(
         title="Each method at its best, against ce+cost",
-        see=f"{how} {_intervals(comparison)}",
+        see=" ".join(filter(None, (how, _intervals(comparison), comparison.dear.note))),
         columns=(Column("method"), *columns(comparison), Column("setting")),
         rows=tuple(rows),
         strong=frozenset(strong),
@@ -103,7 +103,7 @@ def settings_table(comparison: Comparison) -> Table:
             Column("decision"),
             *columns(comparison),
             Column("frontier: cost"),
-            Column(f"frontier: {dear.name}"),
+            Column(f"frontier: {dear.short}"),
             Column("calibration error (%)", ".2f"),
             Column("seconds per model", ",.1f"),
             Column("repetitions"),
@@ -139,14 +139,23 @@ def seconds_table(comparison: Comparison) -> Table:
 
 
 def short_table(comparison: Comparison) -> Table:
-    """For a terminal: each method at its best, in four numbers."""
+    """For a terminal 80 signs wide: each method at its best, intervals of the differences alone."""
     full = methods_table(comparison)
-    kept = (0, 1, 2, 3, 5, 7)
+    rows = []
+    for name, cost, change, error, _, dear, _, setting in full.rows:
+        rows.append((name, _middle(cost), change, _middle(error), _middle(dear), setting))
     return Table(
-        title="Each method at its best, against ce+cost",
+        title=full.title,
         see=full.see,
-        columns=tuple(full.columns[i] for i in kept),
-        rows=tuple(tuple(row[i] for i in kept) for row in full.rows),
+        columns=(
+            Column("method"),
+            Column("expected cost", ".4f"),
+            Column("difference", "+.4f"),
+            Column("total error (%)", ".2f"),
+            Column(comparison.dear.name, comparison.dear.form),
+            Column("setting"),
+        ),
+        rows=tuple(rows),
         strong=full.strong,
     )
 
@@ -195,6 +204,10 @@ def _intervals(comparison: Comparison) -> str:
     if len(comparison.seeds) == 1:
         return f"One repetition, so no intervals. {free}"
     return f"Means with 95 % intervals (Student t). {free}"
+
+
+def _middle(cell: Cell) -> Cell:
+    return cell.value if isinstance(cell, Interval) else cell
 
 
 def _mean(values: list[float]) -> float | None:

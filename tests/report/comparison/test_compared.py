@@ -226,7 +226,7 @@ def test_own_costs_count_the_mistakes_dearer_than_the_cheapest(
     spec = PenaltySpec("matrix", costs=tuple(tuple(map(float, row)) for row in matrix))
     fill(tmp_path, digits, lambda seed: spec, repetitions=2)
     comparison = compared(tmp_path)
-    assert comparison.dear.label == "errors dearer than the cheapest (test images)"
+    assert comparison.dear.label == "dear errors (test examples)"
     for row in comparison.collected.rows:
         assert row.costs == ("" if row.decision == "argmax" else "by a matrix")
         if row.decision == "argmax":

@@ -113,8 +113,8 @@ def test_differences_are_paired_by_repetition(
         ("total_error_pct", "total error (%)", "difference in error (points)"),
         (
             "zone_errors",
-            "errors in the zone (test images)",
-            "difference in errors in the zone (test images)",
+            "errors in the zone",
+            "difference in zone errors",
         ),
     ):
         ours = by_seed(measure, loss="soft-labels", strength=5.0, decision="least-cost")
@@ -202,7 +202,7 @@ def test_one_repetition_establishes_nothing_and_says_so(
     made = report(tmp_path)
     (said,) = made.findings
     assert said.startswith("One repetition, so nothing is established. In it bilinear (")
-    assert "best of 6 settings on the same test images, which flatters it" in said
+    assert "best of 6 settings on the same test examples, which flatters it" in said
     page = made.page.read_text()
     assert "With one repetition none of this is beyond chance." in page
     assert "One repetition, so no intervals." in page
