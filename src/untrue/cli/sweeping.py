@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from untrue.lab.sweep import Outlook
 
 
+# Seconds until the first process trains, most of them for importing torch.
+START = 3.0
+
+
 def conduct(
     console: Console,
     store: Store,
@@ -86,7 +90,7 @@ def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) 
     if rate is None:
         rate = pace.guessed(like, threads=threads)
     images = store.datasets()[like.data].train_images
-    return rate * pace.cost(like, images) * todo / min(jobs, todo)
+    return START + rate * pace.cost(like, images) * todo / min(jobs, todo)
 
 
 def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
