@@ -74,7 +74,7 @@ def test_cross_entropy_is_trained_even_if_nobody_names_it() -> None:
 
 def test_every_method_has_strengths_from_weak_to_strong_and_as_many() -> None:
     tunable = [name for name in METHODS[1:] if RIVALS.get(name, "alpha")]
-    assert {len(STRENGTHS[name]) for name in tunable} == {4}
+    assert {len(STRENGTHS[name]) for name in tunable} == {3}
     for name in tunable:
         weak_first = sorted(STRENGTHS[name], reverse=name == "soft-labels")
         assert list(STRENGTHS[name]) == weak_first
