@@ -59,7 +59,7 @@ def lead(found: TuneResult) -> str:
 def _and_drop(found: TuneResult) -> str:
     if found.max_accuracy_drop is None:
         return ""
-    return f" with an accuracy drop of at most {found.max_accuracy_drop:g} points"
+    return f" within an accuracy drop of {found.max_accuracy_drop:g} points"
 
 
 def _over(found: TuneResult) -> str:
@@ -91,10 +91,10 @@ def budgets_table(found: TuneResult) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             str(verdict.budget),
-            _short(verdict.plain),
-            _short(verdict.validation),
-            _short(verdict.held_out),
             _verdict(verdict),
+            _short(verdict.held_out),
+            _short(verdict.validation),
+            _short(verdict.plain),
         )
         for verdict in found.verdicts
     ]
@@ -102,11 +102,11 @@ def budgets_table(found: TuneResult) -> Table:
     within = limit is None or found.drop <= limit + 1e-9
     rows.append(
         (
-            "accuracy" if limit is None else f"accuracy, drop <= {limit:g} points",
-            f"{100 * (found.accuracy - found.change.value):.1f} %",
-            f"{100 * found.trial.accuracy:.1f} % ({points(-found.trial.drop)})",
-            f"{100 * found.accuracy:.1f} % ({signed(found.change, 100.0, '+.1f')} points)",
+            "accuracy" if limit is None else f"accuracy drop <= {limit:g} points",
             "no limit" if limit is None else "kept" if within else "over",
+            f"{100 * found.accuracy:.1f} % ({signed(found.change, 100.0, '+.1f')})",
+            f"{100 * found.trial.accuracy:.1f} % ({-found.trial.drop + 0.0:+.1f})",
+            f"{100 * (found.accuracy - found.change.value):.1f} %",
         )
     )
     return Table(
@@ -114,13 +114,13 @@ def budgets_table(found: TuneResult) -> Table:
         f"In brackets the {100 * found.confidence:g} % upper bounds, which decide on validation "
         f"({found.sizes[0]:,} examples, each judged by a model that has not learned from it). The "
         f"{found.sizes[1]:,} held-out examples were used for nothing else: 'proved' means that the "
-        "bound is within the limit there too.",
+        "bound is within the limit there too, 'not proved' that they are too few for that.",
         (
             Column("budget"),
-            Column("plain model, held out"),
-            Column("validation"),
-            Column("held out"),
             Column("verdict"),
+            Column("held out"),
+            Column("validation"),
+            Column("plain model, held out"),
         ),
         tuple(rows),
     )
@@ -131,10 +131,10 @@ def _short(verdict: Verdict) -> str:
     if not verdict.of:
         return "no example"
     if verdict.budget.kind == "cost":
-        return f"{verdict.rate:.3g} (at most {verdict.upper:.3g})"
+        return f"{verdict.rate:.3g} (≤ {verdict.upper:.3g})"
     return (
-        f"{verdict.errors:,} of {verdict.of:,}: {100 * verdict.rate:.2f} % "
-        f"(at most {100 * verdict.upper:.2f} %)"
+        f"{verdict.errors:,} of {verdict.of:,}, {100 * verdict.rate:.2f} % "
+        f"(≤ {100 * verdict.upper:.2f} %)"
     )
 
 
@@ -142,21 +142,23 @@ def _verdict(verdict: BudgetVerdict) -> str:
     if verdict.proved:
         held = "proved"
     elif verdict.confirmed:
-        held = "kept, too few examples to prove it"
+        held = "kept, not proved"
     else:
         held = "over, perhaps by chance" if verdict.perhaps_by_chance else "over"
-    return held if verdict.met else f"over on validation; held out: {held}"
+    return held if verdict.met else f"over on validation; {held}"
 
 
-def steps_table(found: TuneResult) -> Table:
-    """What was tried, in order, and why it went on."""
-    return Table(
-        "What was tried, the weakest first",
-        f"Of each step the setting that comes closest. It ended because {found.stopped}.",
-        (Column("step"), Column("settings", "d"), Column("what came of it, on validation")),
-        tuple((step.title, len(step.trials), step.finding) for step in found.steps),
-        strong=frozenset(i for i, step in enumerate(found.steps) if found.chosen in step.trials),
-    )
+def steps(found: TuneResult) -> tuple[str, ...]:
+    """What was tried, in order, and why it went on, a sentence a step."""
+    told = []
+    for number, step in enumerate(found.steps, start=1):
+        many = (
+            f" ({len(step.trials)} settings, the closest of them)" if len(step.trials) > 1 else ""
+        )
+        here = found.chosen in step.trials
+        end = (" This one is kept." if found.met else " This is the closest.") if here else ""
+        told.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
+    return (*told, f"It ended because {found.stopped}.")
 
 
 def tune_page(found: TuneResult) -> Page:
@@ -168,9 +170,10 @@ def tune_page(found: TuneResult) -> Page:
         (
             Section("Are the budgets kept?", tuple(first)),
             Section(
-                "Everything that was tried",
-                (*(_frontier(found, b) for b in range(len(found.verdicts))), steps_table(found)),
+                "Every setting that was tried",
+                tuple(_frontier(found, b) for b in range(len(found.verdicts))),
             ),
+            Section("In which order, and why it went on", steps(found)),
             Section("Who is taken for whom", (_confusion(found),)),
         ),
         facts(found),
@@ -266,7 +269,7 @@ def _frontier(found: TuneResult, b: int) -> Curves:
             unit * verdict.upper,
             unit * verdict.rate if stressed else None,
             unit * verdict.upper if stressed else None,
-            label=("chosen" if found.met else "closest") if chosen else "",
+            label="closest" if chosen and not found.met else "",
             marked=chosen,
         )
 

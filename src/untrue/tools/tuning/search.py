@@ -109,15 +109,14 @@ def search(
 
 def _decisions(log: _Log, recipe: Recipe, probs: FloatArray) -> Trial | None:
     """The decision rule on the plain model: by the penalty, then with multipliers."""
-    judge = log.judge
-    bases = _bases(judge)
+    bases = _bases(log.judge)
+    starts: dict[Base, Trial] = {"even": log.trials[0]}
     if "penalty" in bases:
-        found = log.tried(Setting(recipe, "penalty"), probs)
-        if log.step("Least expected cost by the penalty", [found]) is not None:
-            return found
-    tried: list[Trial] = []
-    for base in bases:
-        tried += _weakest(log, recipe, base, probs)
+        starts["penalty"] = log.tried(Setting(recipe, "penalty"), probs)
+        best = log.step("Least expected cost by the penalty", [starts["penalty"]])
+        if best is not None:
+            return best
+    tried = [t for base in bases for t in _weakest(log, starts[base], base, probs)]
     return log.step("Dearer mistakes in the decision", tried) if tried else None
 
 
@@ -130,25 +129,28 @@ def _bases(judge: Judge) -> tuple[Base, ...]:
     return ("even",) if np.ptp(costs) == 0 else ("penalty", "even")
 
 
-def _weakest(log: _Log, recipe: Recipe, base: Base, probs: FloatArray) -> list[Trial]:
-    """Settings on the way to the weakest multipliers that keep all budgets, it being the last.
+def _weakest(log: _Log, start: Trial, base: Base, probs: FloatArray) -> list[Trial]:
+    """Settings on the way to the weakest multipliers that keep all budgets; `start` has none.
 
     Up: those of the budgets over their limits double (what exceeds 1 does). Then back, one after
-    the other, by halving, while all budgets are kept.
+    the other, by halving, while all budgets are kept. For one budget this is a walk along one
+    line from where it is kept to the last place where it is: the bound there needs no correction
+    for the many looks, as long as the errors fall when the multiplier rises.
     """
     found: list[Trial] = []
 
     def at(above: FloatArray) -> Trial:
-        setting = Setting(recipe, base, tuple((1 + above).tolist()))
+        setting = Setting(start.setting.recipe, base, tuple((1 + above).tolist()))
         found.append(log.tried(setting, probs))
         return found[-1]
 
-    above = np.zeros(len(log.judge.budgets))
-    while not all((trial := at(above)).kept):
+    trial, above = start, np.zeros(len(log.judge.budgets))
+    while not all(trial.kept):
         over = ~np.array(trial.kept)
         above = np.where(over, np.maximum(2 * above, FIRST), above)
         if above.max() > LAST:
             return found
+        trial = at(above)
     for b in np.flatnonzero(above).tolist():
         low, high = 0.0, float(above[b])
         for _ in range(HALVINGS):
@@ -176,7 +178,11 @@ def _training(
             trained += 1
             tried = [log.tried(Setting(recipe), probs)]
             for base in _bases(log.judge):
-                tried += _weakest(log, recipe, base, probs)
+                start = tried[0]
+                if base == "penalty":
+                    start = log.tried(Setting(recipe, base), probs)
+                    tried.append(start)
+                tried += _weakest(log, start, base, probs)
             best = log.step(f"Training by {_title(recipe)}", tried)
             chosen += [] if best is None else [best]
         if chosen:
