@@ -104,6 +104,12 @@ class Comparison:
         return DEAR[self.costs.kind]
 
     @property
+    def cost_form(self) -> str:
+        """How expected costs are printed: three digits after the point, four where they matter."""
+        plain = self.plain or self.settings[0]
+        return ".3f" if self.value(plain, COST) >= 1 else ".4f"
+
+    @property
     def planes(self) -> tuple[str, str]:
         """What total error is set against."""
         return (COST, self.dear.measure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,9 @@ from untrue.report.comparison_tables import (
 from untrue.report.rows import Collected
 
 TITLE = "Which way of minding the costs is worth it"
-PICKED = "Each method's setting was picked on the other repetitions than the one it is scored on."
+PICKED = "Settings were picked on the other repetitions than the one they are scored on."
+# So many comparisons that chance is to be mentioned.
+MANY = 4
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:
@@ -103,13 +106,14 @@ def frontier_told(comparison: Comparison, measure: str) -> str:
 def remarks(comparison: Comparison) -> tuple[str, ...]:
     """What a reader asks next: calibration, and training without the decision rule."""
     said = []
+    form = comparison.cost_form
     reference, plain = comparison.reference, comparison.plain
     raw = next(iter(comparison.of(CE, "least-cost")), None)
     if reference is not None and raw is not None and raw != reference:
         change = comparison.arms.change(reference, COST, to=raw)
         said.append(
             "A temperature fitted on held-out examples changes the expected cost of ce+cost by "
-            f"{told(change, '+.4f')} ({_verdict(change)}). It never changes which label is the "
+            f"{told(change, f'+{form}')} ({_verdict(change)}). It never changes which label is the "
             "most probable."
         )
     trained = [arm for arm in comparison.settings if arm.loss != CE and arm.decision == "argmax"]
@@ -119,10 +123,10 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
         text = (
             "Without the decision rule (the most probable label; for sosr its own answer), the "
             f"lowest expected cost of {len(trained)} trained settings is that of {named(best)}, "
-            f"{told(comparison.arms.mean(best, COST), '.4f')} against "
-            f"{told(comparison.arms.mean(plain, COST), '.4f')} of plain cross-entropy (paired "
-            f"difference {told(change, '+.4f')}, {_verdict(change)}). It is the best of many on "
-            "these test examples, so it flatters."
+            f"{told(comparison.arms.mean(best, COST), form)} against "
+            f"{told(comparison.arms.mean(plain, COST), form)} of plain cross-entropy (paired "
+            f"difference {told(change, f'+{form}')}, {_verdict(change)}). It is the best of "
+            "many on these test examples, so it flatters."
         )
         said.append(text)
     if comparison.behind:
@@ -135,7 +139,8 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _winner(comparison: Comparison, reference: Arm) -> str:
-    level = f"{told(comparison.arms.mean(reference, COST), '.4f')}"
+    form = comparison.cost_form
+    level = told(comparison.arms.mean(reference, COST), form)
     free = (
         "cross-entropy decided by least expected cost (ce+cost, "
         f"{'calibrated' if 'calibrated' in reference.decision else 'not calibrated'})"
@@ -151,8 +156,8 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         tried = sum(len(comparison.of(loss)) for loss in comparison.methods)
         return (
             f"One repetition, so nothing is established. In it {_setting(first)} costs "
-            f"{abs(change.value):.4f} {less} an answer than {free}, which costs {level}; it is the "
-            f"best of {tried} settings on the same test examples, which flatters it."
+            f"{abs(change.value):{form}} {less} an answer than {free}, which costs {level}; "
+            f"it is the best of {tried} settings on the same test examples, which flatters it."
         )
     better = [(p, c) for p, c in found if c.high < 0]
     worse = sum(c.low > 0 for _, c in found)
@@ -162,18 +167,18 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         word = "lowest" if change.value < 0 else "closest"
         return (
             f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
-            f"{word} was {_setting(first)} with a paired difference of {told(change, '+.4f')}."
+            f"{word} was {_setting(first)} with a paired difference of {told(change, f'+{form}')}."
             f"{behind} {PICKED}"
         )
-    names = _listed(f"{_setting(p)} by {_less(c)}" for p, c in better)
+    names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
     chance = (
-        " With a difference for each method, about one in forty is expected beyond its interval "
-        "by chance."
+        " Of so many, about one in forty looks better beyond its interval by chance."
+        if len(found) > MANY
+        else ""
     )
     return (
-        f"{names} beat {free} on expected cost, which costs {level} an answer "
-        f"(paired differences with 95 % intervals).{behind}{chance if len(found) > 4 else ''} "
-        f"{PICKED}"
+        f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
+        f"{names} (paired differences).{behind}{chance} {PICKED}"
     )
 
 
@@ -190,8 +195,8 @@ def _free(comparison: Comparison, reference: Arm) -> str:
     unit = " %" if dear.unit == "%" else ""
     return (
         f"The decision rule alone takes plain cross-entropy's expected cost from "
-        f"{both(COST, '.4f')}, its {dear.name} from {both(dear.measure, dear.form, unit)} and its "
-        f"total error from {both(TOTAL, '.2f', ' %')}."
+        f"{both(COST, comparison.cost_form)}, its {dear.name} from "
+        f"{both(dear.measure, dear.form, unit)} and its total error from {both(TOTAL, '.2f', ' %')}."
     )
 
 
@@ -205,11 +210,13 @@ def _setting(picked: Picked) -> str:
     return f"{method(picked.method)} ({picks(picked)})"
 
 
-def _less(change: Interval) -> str:
-    return told(Interval(-change.value, -change.high, -change.low, change.level), ".4f")
+def _less(change: Interval, form: str) -> str:
+    return told(Interval(-change.value, -change.high, -change.low, change.level), form)
 
 
 def _verdict(change: Interval | None) -> str:
+    if change is None or math.isnan(change.low):
+        return "one repetition, so no interval"
     return "beyond its interval" if beyond(change) else "not beyond its interval"
 
 

@@ -19,10 +19,10 @@ from untrue.report.tables import Cell, Column, Table
 
 def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column, ...]:
     """Expected cost, total error and dear errors, each with its paired difference."""
-    dear = comparison.dear
+    dear, form = comparison.dear, comparison.cost_form
     unit, points = (" (%)", " (points)") if dear.unit == "%" else ("", "")
     found = [
-        (Column("expected cost", ".4f"), Column("difference in cost", "+.4f")),
+        (Column("expected cost", form), Column("difference in cost", f"+{form}")),
         (Column("total error (%)", ".2f"), Column("difference in error (points)", "+.2f")),
         (
             Column(f"{dear.name}{unit}", dear.form),
@@ -149,8 +149,8 @@ def short_table(comparison: Comparison) -> Table:
         see=full.see,
         columns=(
             Column("method"),
-            Column("expected cost", ".4f"),
-            Column("difference", "+.4f"),
+            Column("expected cost", comparison.cost_form),
+            Column("difference", f"+{comparison.cost_form}"),
             Column("total error (%)", ".2f"),
             Column(comparison.dear.name, comparison.dear.form),
             Column("setting"),
