@@ -196,7 +196,8 @@ def _free(comparison: Comparison, reference: Arm) -> str:
     return (
         f"The decision rule alone takes plain cross-entropy's expected cost from "
         f"{both(COST, comparison.cost_form)}, its {dear.name} from "
-        f"{both(dear.measure, dear.form, unit)} and its total error from {both(TOTAL, '.2f', ' %')}."
+        f"{both(dear.measure, dear.form, unit)} and its total error from "
+        f"{both(TOTAL, '.2f', ' %')}."
     )
 
 
