@@ -4,61 +4,98 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from untrue.lab.layers import Dense, Dropout, FirstConv2d, OddConv2d
+from untrue.lab.layers import ConvBlock, Dense, Dropout, Flatten, kept
 
 FORMATS = [torch.channels_last, torch.contiguous_format]
 
 
+def plain_block(layer: ConvBlock, x: Tensor, factors: Tensor | None = None) -> Tensor:
+    """The block in PyTorch's own layers, ReLU before pooling; factors: what dropout multiplies."""
+    y = F.conv2d(x, layer.weight, layer.bias, padding=layer.padding)
+    y = F.max_pool2d(F.relu(y), layer.pool)
+    return y if factors is None else y * factors
+
+
+def gradients(y: Tensor, wanted: list[Tensor], incoming: Tensor) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(y, wanted, incoming)
+
+
 @pytest.mark.parametrize("layout", FORMATS)
-@pytest.mark.parametrize(("channels", "kernel"), [(1, 5), (3, 3)])
-def test_the_first_convolution_has_pytorchs_values_and_gradients(
-    layout: torch.memory_format, channels: int, kernel: int
+@pytest.mark.parametrize("pool", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("channels", "out", "kernel"),
+    # Images, one channel and three; 50 = 2 x 24 + 2 and its like; whole vectors; less than one.
+    [(1, 6, 5), (3, 6, 3), (20, 50, 5), (3, 27, 5), (8, 48, 3), (5, 4, 3), (16, 31, 3)],
+)
+def test_a_block_has_pytorchs_values_and_gradients(
+    layout: torch.memory_format, pool: int, channels: int, out: int, kernel: int
 ) -> None:
     torch.manual_seed(0)
-    ours = FirstConv2d(channels, 6, kernel, padding=kernel // 2).double()
-    plain = nn.Conv2d(channels, 6, kernel, padding=kernel // 2).double()
-    plain.load_state_dict(ours.state_dict())
-    ours = ours.to(memory_format=layout)
-    x = torch.rand(4, channels, 9, 12, dtype=torch.float64).contiguous(memory_format=layout)
-    incoming = torch.randn(4, 6, 9, 12, dtype=torch.float64)
-    ours(x).backward(incoming)
-    plain(x).backward(incoming)
-    torch.testing.assert_close(ours(x), plain(x))
-    torch.testing.assert_close(ours.weight.grad, plain.weight.grad)
-    torch.testing.assert_close(ours.bias.grad, plain.bias.grad)
-    assert ours.weight.grad is not None
-    assert ours.weight.grad.stride() == ours.weight.stride()
+    layer = ConvBlock(channels, out, kernel, pool=pool).double().to(memory_format=layout)
+    x = torch.randn(3, channels, 9, 6, dtype=torch.float64).contiguous(memory_format=layout)
+    wanted = [x.requires_grad_(), layer.weight, layer.bias]
+    ours, plain = layer(x), plain_block(layer, x)
+    incoming = torch.randn_like(plain)
+    torch.testing.assert_close(ours, plain)
+    for one, other in zip(
+        gradients(ours, wanted, incoming), gradients(plain, wanted, incoming), strict=True
+    ):
+        torch.testing.assert_close(one, other)
 
 
-def test_a_gradient_for_the_input_is_there_when_wanted() -> None:
-    layer = FirstConv2d(1, 2, 3, padding=1)
-    x = torch.rand(1, 1, 4, 4, requires_grad=True)
+@pytest.mark.parametrize("pool", [1, 2])
+def test_a_block_drops_what_it_says_and_the_gradient_with_it(pool: int) -> None:
+    torch.manual_seed(0)
+    layer = ConvBlock(4, 10, 3, pool=pool, dropout=0.3)
+    x = torch.randn(5, 4, 8, 8).contiguous(memory_format=torch.channels_last).requires_grad_()
+    wanted = [x, layer.weight, layer.bias]
+    torch.manual_seed(1)
+    ours = layer(x)
+    torch.manual_seed(1)
+    plain = plain_block(layer, x, kept(ours.detach(), 0.3))
+    assert 0.6 < (ours == 0).double().mean() / (0.3 + 0.7 * 0.5 ** (pool**2)) < 1.6
+    incoming = torch.randn_like(plain)
+    torch.testing.assert_close(ours, plain)
+    for one, other in zip(
+        gradients(ours, wanted, incoming), gradients(plain, wanted, incoming), strict=True
+    ):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
+def test_equal_values_in_a_window_share_no_gradient() -> None:
+    """As in PyTorch: the first of them has it all. Black corners of images are such windows."""
+    layer = ConvBlock(1, 3, 3, pool=2)
+    nn.init.ones_(layer.bias)
+    x = torch.zeros(1, 1, 4, 4)
     layer(x).sum().backward()
-    assert x.grad is not None
-    assert x.grad.abs().sum() > 0
+    assert layer.bias.grad is not None
+    assert layer.bias.grad.tolist() == [4.0] * 3
 
 
-@pytest.mark.parametrize("layout", FORMATS)
-@pytest.mark.parametrize("channels", [(20, 50), (3, 27), (8, 48), (5, 4), (16, 31)])
-def test_odd_channels_have_pytorchs_values_and_gradients(
-    layout: torch.memory_format, channels: tuple[int, int]
-) -> None:
+def test_a_block_rests_in_evaluation() -> None:
     torch.manual_seed(0)
-    ours = OddConv2d(*channels, 5, padding=2).double()
-    plain = nn.Conv2d(*channels, 5, padding=2).double()
-    plain.load_state_dict(ours.state_dict())
-    ours = ours.to(memory_format=layout)
-    x = torch.randn(3, channels[0], 7, 6, dtype=torch.float64).contiguous(memory_format=layout)
-    first, second = x.clone().requires_grad_(), x.clone().requires_grad_()
-    incoming = torch.randn(3, channels[1], 7, 6, dtype=torch.float64)
-    ours(first).backward(incoming)
-    plain(second).backward(incoming)
-    torch.testing.assert_close(ours(first), plain(second))
-    torch.testing.assert_close(first.grad, second.grad)
-    torch.testing.assert_close(ours.weight.grad, plain.weight.grad)
-    torch.testing.assert_close(ours.bias.grad, plain.bias.grad)
+    layer = ConvBlock(2, 5, 3, pool=2, dropout=0.5).eval()
+    x = torch.randn(2, 2, 6, 6)
+    assert torch.equal(layer(x), plain_block(layer, x))
+
+
+def test_weights_get_gradients_in_their_own_layout() -> None:
+    """Fused Adam pairs weights and gradients by place in memory, whatever their strides."""
+    for channels in (1, 20):
+        layer = ConvBlock(channels, 50, 5, pool=2).to(memory_format=torch.channels_last)
+        layer(torch.rand(2, channels, 8, 8)).sum().backward()
+        assert layer.weight.grad is not None
+        assert layer.weight.grad.stride() == layer.weight.stride()
+
+
+def test_flattening_follows_channels_last_memory() -> None:
+    x = torch.rand(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    flat = Flatten()(x)
+    assert torch.equal(flat, x.permute(0, 2, 3, 1).reshape(2, 60))
+    assert flat.data_ptr() == x.data_ptr()
 
 
 def test_a_dense_layer_is_pytorchs_with_its_matrix_turned() -> None:

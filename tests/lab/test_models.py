@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from untrue.errors import ArgumentError
-from untrue.lab.layers import Dense
-from untrue.lab.models import build, parameter_count
+from untrue.lab.layers import ConvBlock, Dense
+from untrue.lab.models import build, parameter_count, place
 from untrue.lab.networks import NETWORKS
 
 PAPER = {
@@ -43,7 +43,9 @@ def test_the_released_variant_has_three_convolutions_a_block_and_one_more_dense_
     ],
 )
 def test_dropout_is_where_the_paper_has_it(name: str, shares: list[float]) -> None:
-    assert [m.p for m in build(name) if isinstance(m, nn.Dropout)] == shares
+    network = build(name)
+    blocks = [m.dropout for m in network if isinstance(m, ConvBlock) and m.dropout]
+    assert blocks + [m.p for m in network if isinstance(m, nn.Dropout)] == shares
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -56,14 +58,46 @@ def test_images_go_in_and_logits_come_out(name: str, width: float) -> None:
     )
 
 
-def test_pooling_before_relu_gives_the_values_of_relu_before_pooling() -> None:
+def test_the_network_is_the_plain_one_in_other_layers() -> None:
+    """Same logits and gradients as in PyTorch's own layers, in its order and memory layout."""
     torch.manual_seed(0)
-    network = build("mnist", width=0.2).eval()
-    swapped = list(network)
-    for i in [i for i, m in enumerate(network) if isinstance(m, nn.MaxPool2d)]:
-        swapped[i], swapped[i + 1] = swapped[i + 1], swapped[i]
-    x = torch.rand(3, 1, 28, 28)
-    assert torch.equal(nn.Sequential(*swapped)(x), network(x))
+    network = place(build("mnist", width=0.5), torch.device("cpu"))
+    conv1, conv2, dense1, out = network.conv1, network.conv2, network.dense1, network.out
+    conv1.dropout = conv2.dropout = 0.0
+    plain = nn.Sequential(
+        nn.Conv2d(1, 10, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(10, 25, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(1225, 250),
+        nn.ReLU(),
+        nn.Linear(250, 10),
+    )
+
+    def turned(dense: torch.Tensor) -> torch.Tensor:
+        """(H W C, out), as ours, to (out, C H W)."""
+        return dense.view(7, 7, 25, 250).permute(3, 2, 0, 1).flatten(1)
+
+    with torch.no_grad():
+        for ours, theirs in ((conv1, plain[0]), (conv2, plain[3])):
+            theirs.weight.copy_(ours.weight)
+        plain[7].weight.copy_(turned(dense1.weight))
+        plain[9].weight.copy_(out.weight.t())
+        for theirs in (plain[0], plain[3], plain[7], plain[9]):
+            theirs.bias.zero_()
+    x, target = torch.rand(6, 1, 28, 28), torch.arange(6)
+    logits = network(x), plain(x)
+    torch.testing.assert_close(*logits)
+    for values in logits:
+        nn.functional.cross_entropy(values, target).backward()
+    for ours, theirs in ((conv1, plain[0]), (conv2, plain[3])):
+        torch.testing.assert_close(ours.weight.grad, theirs.weight.grad, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(ours.bias.grad, theirs.bias.grad, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(turned(dense1.weight.grad), plain[7].weight.grad)
+    torch.testing.assert_close(out.weight.grad.t(), plain[9].weight.grad)
 
 
 def test_first_weights_are_glorot_uniform_and_biases_zero() -> None:
@@ -88,9 +122,9 @@ def test_the_work_per_image_is_what_the_layers_do(name: str) -> None:
     work = 0
     x = torch.rand(1, *NETWORKS[name].image_shape)
     for layer in build(name).eval():
-        x = layer(x)
         if isinstance(layer, nn.Conv2d | Dense):
             work += layer.weight.numel() * (x.shape[2] * x.shape[3] if x.ndim == 4 else 1)
+        x = layer(x)
     assert NETWORKS[name].macs == pytest.approx(work, rel=0.05)
 
 

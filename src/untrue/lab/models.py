@@ -1,7 +1,6 @@
 """The paper's networks, with its exact parameter counts at width 1.
 
-All convolutions keep the size. Max-pooling stands before ReLU: both are monotone, so
-`pool(relu(x)) = relu(pool(x))`, and a quarter (or less) of the values is left to clip.
+All convolutions keep the size; each `ConvBlock` is one with the pooling, ReLU and dropout after it.
 Weights start as in the authors' Keras code: Glorot uniform, biases zero.
 """
 
@@ -15,7 +14,7 @@ from torch import nn
 
 from untrue.errors import ArgumentError
 from untrue.lab import networks
-from untrue.lab.layers import Dense, Dropout, FirstConv2d, OddConv2d
+from untrue.lab.layers import ConvBlock, Dense, Dropout, Flatten
 
 
 def build(
@@ -84,29 +83,21 @@ Layers = OrderedDict[str, nn.Module]
 
 def _digits(channels: int, dense: int, n_classes: int) -> Layers:
     return OrderedDict(
-        conv1=FirstConv2d(1, channels, 3, padding=1),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        flatten=nn.Flatten(),
+        conv1=ConvBlock(1, channels, 3, pool=2),
+        flatten=Flatten(),
         dense1=Dense(channels * 16, dense),
-        relu2=nn.ReLU(),
+        dense_relu1=nn.ReLU(),
         out=Dense(dense, n_classes),
     )
 
 
 def _mnist(first: int, second: int, dense: int, n_classes: int) -> Layers:
     return OrderedDict(
-        conv1=FirstConv2d(1, first, 5, padding=2),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        dropout1=Dropout(0.2),
-        conv2=OddConv2d(first, second, 5, padding=2),
-        pool2=nn.MaxPool2d(2),
-        relu2=nn.ReLU(),
-        dropout2=Dropout(0.2),
-        flatten=nn.Flatten(),
+        conv1=ConvBlock(1, first, 5, pool=2, dropout=0.2),
+        conv2=ConvBlock(first, second, 5, pool=2, dropout=0.2),
+        flatten=Flatten(),
         dense1=Dense(second * 49, dense),
-        relu3=nn.ReLU(),
+        dense_relu1=nn.ReLU(),
         out=Dense(dense, n_classes),
     )
 
@@ -122,17 +113,14 @@ def _cifar(
     layers: Layers = OrderedDict()
     before = 3
     for block, count in enumerate(channels, start=1):
-        for place in range(1, convolutions + 1):
-            kind = FirstConv2d if before == 3 else nn.Conv2d
-            layers[f"conv{block}_{place}"] = kind(before, count, 3, padding=1)
+        for place in range(1, convolutions):
+            layers[f"conv{block}_{place}"] = ConvBlock(before, count, 3)
             before = count
-            if place < convolutions:
-                layers[f"relu{block}_{place}"] = nn.ReLU()
         # The last pool takes the whole 8 x 8 map.
-        layers[f"pool{block}"] = nn.MaxPool2d(2 if block < len(channels) else 8)
-        layers[f"relu{block}"] = nn.ReLU()
-        layers[f"dropout{block}"] = Dropout(0.25)
-    layers["flatten"] = nn.Flatten()
+        pool = 2 if block < len(channels) else 8
+        last = ConvBlock(before, count, 3, pool=pool, dropout=0.25)
+        layers[f"conv{block}_{convolutions}"] = last
+    layers["flatten"] = Flatten()
     for place, count in enumerate(dense, start=1):
         layers[f"dense{place}"] = Dense(before, count)
         layers[f"dense_relu{place}"] = nn.ReLU()
