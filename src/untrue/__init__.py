@@ -1,7 +1,8 @@
 """Choose the errors your classifier makes.
 
 Say what each mistake costs (`Penalty`, `Hierarchy`), train by it (`BilinearLoss`,
-`LogBilinearLoss`), decide by it (`decide`), and measure what it bought (`metrics`).
+`LogBilinearLoss`), decide by it (`decide`), and measure what it bought (`metrics`). Or
+say what must hold, and let `tune` find what holds it.
 
 Names are looked up when first used, so that a part that needs no torch does not import it.
 """
@@ -31,6 +32,7 @@ _HOME = {
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
     "Temperature": "untrue.decision",
+    "tune": "untrue.tools.tune",
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
 }
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
         SquaredEMDLoss,
     )
     from untrue.penalty import Penalty
+    from untrue.tools.tune import tune
 
 __all__ = [
     "AlphaSchedule",
@@ -108,6 +111,7 @@ __all__ = [
     "losses",
     "metrics",
     "penalty",
+    "tune",
 ]
 
 
