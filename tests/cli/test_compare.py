@@ -156,6 +156,14 @@ def test_a_run_that_fails_is_stored_and_the_page_is_made_of_the_rest(tmp_path: P
     assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
 
 
+def test_when_every_run_fails_there_is_no_page(tmp_path: Path) -> None:
+    words = [*DIGITS, "--methods", "bilinear", "--learning-rate", "1e30", "--epochs", "1"]
+    done = run(*words, "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
+    assert not (tmp_path / "report.html").exists()
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with `wine.csv`, `costs.toml` and a penalty from a tree."""

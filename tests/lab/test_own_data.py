@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import untrue
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab import comparison, subjects
 from untrue.lab.own_data import OwnData
 from untrue.lab.own_training import train
@@ -120,6 +120,13 @@ def test_what_own_data_do_not_know_is_refused(
     ):
         with pytest.raises(ArgumentError, match=message):
             subject.check(dataclasses.replace(runs[0], **changes))
+
+
+def test_a_class_of_the_penalty_that_no_example_has_is_named(table: Path) -> None:
+    more = (*WINES, "dolcetto")
+    with pytest.warns(UntrueWarning, match="dolcetto"):
+        found = subjects.find(str(table), reading=OwnData(table, target="wine", classes=more))
+    assert found.info.classes == more
 
 
 def test_names_paths_and_neither(table: Path) -> None:

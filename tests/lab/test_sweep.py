@@ -12,11 +12,12 @@ import pytest
 
 from untrue.errors import UntrueError
 from untrue.hierarchy import Hierarchy
-from untrue.lab import sweep
+from untrue.lab import comparison, sweep
 from untrue.lab.data import Dataset, load
 from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started, failure
 from untrue.lab.experiments import Axes, Experiment, axes, find
 from untrue.lab.records import RunConfig, Sweep
+from untrue.lab.splits import describe, split
 from untrue.lab.store import Store
 from untrue.lab.training import train
 
@@ -184,3 +185,39 @@ def test_a_process_that_dies_or_diverges_is_a_failed_run() -> None:
     assert "ended with signal 9" in results[0].error
     assert "Traceback" in results[1].error
     assert "DivergedError: Training stopped" in results[1].error
+
+
+def test_a_baseline_is_decided_by_new_costs_raw_and_calibrated_without_training(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    info = describe(digits)
+    design = comparison.Design(
+        data="digits",
+        network="digits",
+        costs=comparison.Costs(zone_size=20),
+        methods=(),
+        epochs=2,
+        validation=100,
+        limit_train=400,
+    )
+    larger = dataclasses.replace(design, costs=comparison.Costs(zone_size=40))
+    executor = InThisProcess(digits)
+    with Store.write(tmp_path) as store:
+        for each in (design, larger):
+            planned = comparison.sweep(each, info, scale="smoke", command="untrue compare")
+            sweep.note(
+                store,
+                planned,
+                info,
+                lambda config: digits.test_labels[split(config, digits).test],
+            )
+            list(sweep.make(store, planned, executor))
+        (result,) = store.results()
+    assert len(executor.asked) == 1
+    again = train(planned.configs[0], digits).result
+    (costs,) = planned.configs[0].score_on
+    for calibrated in (False, True):
+        scored = result.decision(costs, calibrated=calibrated)
+        expected = again.decision(costs, calibrated=calibrated)
+        assert scored is not None
+        assert np.array_equal(scored, expected)

@@ -174,10 +174,11 @@ def compare(
             retry_failed=retry_failed,
             dry_run=dry_run,
         )
-        if dry_run:
+        done = sweep.outlook(store, planned).done
+        if dry_run or not done:
             console.print(str(store.path), markup=False)
-            return
-    show_report(console, out)
+    if done and not dry_run:
+        show_report(console, out)
     if failed:
         raise typer.Exit(1)
 

@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from untrue.errors import ArgumentError, nearest
 from untrue.lab import networks
 from untrue.lab.data import NAMES, Dataset, load
@@ -14,6 +16,7 @@ from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, split
 from untrue.lab.strengths import budget
+from untrue.tools.images import warn_of_absent
 from untrue.tools.tables import listed
 
 
@@ -101,4 +104,5 @@ def find(
         )
     own = dataclasses.replace(reading or OwnData(path), path=path)
     opened = own.open()
+    warn_of_absent(opened.classes, {opened.classes[i] for i in np.unique(opened.labels)})
     return OwnSubject(opened, opened.info, dataclasses.replace(own, classes=opened.classes))
