@@ -176,15 +176,15 @@ class Comparison:
     def dominates(self, one: Arm, other: Arm, measure: str, *, clearly: bool = False) -> bool:
         """Whether `one` is at least as good in total error and `measure`, and better in one.
 
-        By the means over the shared repetitions. clearly: and the 95 % interval of the paired
-        difference lies below zero in at least one of the two.
+        By the means over the shared repetitions. clearly: and in at least one of the two the
+        paired difference is `below` zero.
         """
         changes = [self.arms.change(one, name, to=other) for name in (TOTAL, measure)]
         found = [change for change in changes if change is not None]
         if len(found) < 2 or any(change.value > 0 for change in found):
             return False
         if clearly:
-            return any(change.high < 0 for change in found)
+            return any(map(below, found))
         return any(change.value < 0 for change in found)
 
     def frontier(self, measure: str) -> list[Arm]:
@@ -238,9 +238,18 @@ def named(arm: Arm) -> str:
     return f"{method(arm.loss)} ({', '.join(filter(None, (strength(arm), decided(arm))))})"
 
 
-def beyond(change: Interval | None) -> bool:
-    """Whether a difference lies beyond its interval, on either side of zero."""
-    return change is not None and (change.low > 0 or change.high < 0)
+def below(change: Interval | None) -> bool:
+    """Whether a difference lies below zero with all of its 95 % interval.
+
+    Counts of a few errors are often the same in two or three repetitions; their interval then has
+    no width, which is no evidence.
+    """
+    return change is not None and change.low < change.high < 0
+
+
+def above(change: Interval | None) -> bool:
+    """As `below`, on the other side."""
+    return change is not None and 0 < change.low < change.high
 
 
 def _shared(found: Iterable[set[int]]) -> set[int]:

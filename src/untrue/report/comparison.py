@@ -10,7 +10,17 @@ from untrue.metrics import Interval
 from untrue.report import estimates
 from untrue.report.arms import Arm
 from untrue.report.chapters import Block, Chapter, Item, told
-from untrue.report.compared import CE, COST, TOTAL, Comparison, Picked, beyond, method, named
+from untrue.report.compared import (
+    CE,
+    COST,
+    TOTAL,
+    Comparison,
+    Picked,
+    above,
+    below,
+    method,
+    named,
+)
 from untrue.report.comparison_figures import facets, overview
 from untrue.report.comparison_tables import (
     methods_table,
@@ -159,8 +169,8 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
             f"{abs(change.value):{form}} {less} an answer than {free}, which costs {level}; "
             f"it is the best of {tried} settings on the same test examples, which flatters it."
         )
-    better = [(p, c) for p, c in found if c.high < 0]
-    worse = sum(c.low > 0 for _, c in found)
+    better = [(p, c) for p, c in found if below(c)]
+    worse = sum(above(c) for _, c in found)
     behind = f" {worse} of {len(found)} methods were worse beyond their intervals." if worse else ""
     if not better:
         doubt = " by more than its interval" if change.value < 0 else ""
@@ -218,7 +228,7 @@ def _less(change: Interval, form: str) -> str:
 def _verdict(change: Interval | None) -> str:
     if change is None or math.isnan(change.low):
         return "one repetition, so no interval"
-    return "beyond its interval" if beyond(change) else "not beyond its interval"
+    return "beyond its interval" if above(change) or below(change) else "not beyond its interval"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,8 +12,10 @@ from untrue.report.compared import CE, COST, TOTAL, Comparison, method, named, s
 from untrue.report.figures import Axis, Curves, Facets, Point, Series
 
 # A setting this many times as bad as both decisions of cross-entropy is not in the picture: one
-# collapsed model would press all others into a corner.
-FAR = 3.0
+# collapsed model would press all others into a corner. Dearer than doing nothing is far already.
+FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
+# So many settings outside the frame are named.
+NAMED = 4
 LOSSES = (
     *(CE, "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "soft-labels"),
     *("hxe", "sosr", "squared-emd", "conditional-softmax"),
@@ -38,7 +40,8 @@ def overview(comparison: Comparison, measure: str) -> Curves:
         for arm in comparison.frontier(measure)
     ]
     series = [Series("frontier, by the means", tuple(stairs), style=0, stairs=True)]
-    for loss in [CE, *comparison.methods]:
+    # What is drawn last lies on top: the reference must be seen.
+    for loss in [*comparison.methods, CE]:
         series += _curves(loss, [arm for arm in drawn if arm.loss == loss], points)
     return Curves(
         title=f"Total error against {_name(comparison, measure)}",
@@ -75,10 +78,7 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
     panels = []
     for loss in comparison.methods:
         own = [arm for arm in drawn if arm.loss == loss]
-        series = [
-            *_curves(CE, plain_ce, points),
-            *_curves(loss, own, points),
-        ]
+        series = [*_curves(loss, own, points), *_curves(CE, plain_ce, points)]
         panels.append(
             Curves(
                 title=_titled(own),
@@ -160,7 +160,8 @@ def _frame(comparison: Comparison, drawn: list[Arm], measure: str) -> tuple[floa
     values = [comparison.value(arm, measure) for arm in drawn]
     values = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     known = [a for a in (comparison.plain, comparison.reference) if a is not None]
-    limit = FAR * max((comparison.value(arm, measure) for arm in known), default=math.inf)
+    far = FAR_IN_ERROR if measure == TOTAL else FAR_IN_COST
+    limit = far * max((comparison.value(arm, measure) for arm in known), default=math.inf)
     low, high = min(values), min(max(values), max(limit, min(values)))
     room = 0.09 * (high - low) or 0.1 * abs(high) or 1.0
     return max(0.0, low - room) if low >= 0 else low - room, high + room
@@ -207,4 +208,6 @@ def _spread(comparison: Comparison) -> str:
 def _outside(arms: list[Arm]) -> str:
     if not arms:
         return ""
-    return f"Outside the frame: {', '.join(map(named, arms))}."
+    if len(arms) > NAMED:
+        return f"{len(arms)} settings are far worse and outside the frame; the table has them."
+    return f"Far worse and outside the frame: {', '.join(map(named, arms))}."

@@ -86,7 +86,7 @@ def settings_table(comparison: Comparison) -> Table:
                 _place(comparison, arm, COST),
                 _place(comparison, arm, dear.measure),
                 arms.mean(arm, "ece_pct"),
-                arms.mean(arm, "seconds"),
+                _middle(arms.mean(arm, "seconds")),
                 arms.repetitions(arm),
             )
         )

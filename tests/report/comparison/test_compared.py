@@ -15,8 +15,9 @@ from scipy import stats
 import untrue
 from untrue.lab.records import DatasetInfo, Decision, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
+from untrue.metrics import Interval
 from untrue.report.arms import Arm
-from untrue.report.compared import COST, TOTAL, Comparison, beyond, decided, named
+from untrue.report.compared import COST, TOTAL, Comparison, above, below, decided, named
 from untrue.report.rows import collect
 
 Fill = Callable[..., Sweep]
@@ -215,8 +216,17 @@ def test_without_calibration_the_raw_decision_is_the_reference(tmp_path: Path, f
     change = comparison.picked_change(comparison.pick("bilinear"), COST)
     assert change is not None
     assert change.value == pytest.approx(-0.01)
-    assert not beyond(change)
+    assert not below(change)
     assert comparison.pick("bilinear").alone
+
+
+def test_an_interval_without_width_is_no_evidence() -> None:
+    assert below(Interval(-2.0, -3.0, -1.0, 0.95))
+    assert not below(Interval(-2.0, -2.0, -2.0, 0.95))
+    assert not below(Interval(-2.0, -4.5, 0.5, 0.95))
+    assert above(Interval(2.0, 1.0, 3.0, 0.95))
+    assert not above(Interval(2.0, 2.0, 2.0, 0.95))
+    assert not above(None)
 
 
 def test_own_costs_count_the_mistakes_dearer_than_the_cheapest(

@@ -288,7 +288,9 @@ def test_what_is_far_off_is_named_instead_of_shrinking_the_picture(
 
     fill(tmp_path, digits, zones(digits, 4), repetitions=2, change=collapse)
     figure = overview(compared(tmp_path), "expected_cost")
-    assert figure.see.endswith("Outside the frame: bilinear (alpha 0.9, most probable).")
+    assert figure.see.endswith(
+        "Far worse and outside the frame: bilinear (alpha 0.9, most probable)."
+    )
     assert figure.x.frame is not None
     assert figure.x.frame[1] < 30 < 75
 
