@@ -16,6 +16,7 @@ RULES = Penalty.from_rules(CLASSES, {("car", "cat"): 20.0, ("dog", "bus"): 0.0},
 TREE = Penalty.from_groups({"vehicle": ["car", "bus"], "animal": ["cat", "dog"]})
 DENSE = Penalty.from_matrix(np.abs(np.subtract.outer(np.arange(4), np.arange(4))) ** 1.5, CLASSES)
 FREE = Penalty.from_zone([("car", "cat")], classes=CLASSES)
+SKEWED = Penalty.from_groups({"a": ["car"], "b": ["bus", "cat", "dog"]}).normalized("rows")
 GROUPS = {"vehicle": ["car", "bus"], "animal": ["cat", "dog"]}
 
 
@@ -34,7 +35,9 @@ GROUPS = {"vehicle": ["car", "bus"], "animal": ["cat", "dog"]}
         (TREE, "across groups <= 1%", "tree"),
         (TREE, "expected cost <= 1", "tree"),
         (TREE, "car->cat <= 1%", "dense"),
-        (TREE.normalized("rows"), "expected cost <= 1", "tree"),
+        (SKEWED, "expected cost <= 1", "tree"),
+        (SKEWED, "across groups <= 1%", "dense"),
+        (SKEWED, "zone <= 1%", "dense"),
         (DENSE, "car->cat <= 1%", "dense"),
         (DENSE, "across groups <= 1%", "dense"),
     ],
@@ -86,6 +89,8 @@ def test_many_classes_stay_rules() -> None:
     assert found.cost(3, 9) == 3.0
     assert found.cost(3, 4) == 6.0
     assert found.cost(8, 9) == 1.0
+    # A whole row is a default, not k rules.
+    assert len(raised(penalty, budgets[1:2], [3.0]).costs) < 10
 
 
 def test_bad_multipliers_are_named() -> None:

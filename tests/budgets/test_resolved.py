@@ -75,6 +75,10 @@ def test_groups_of_an_uneven_tree() -> None:
     crossing = Budget.parse("across groups <= 1%").resolve(penalty)
     group = np.array([0 if name in "xyz" else 1 for name in penalty.classes])
     np.testing.assert_array_equal(crossing.mask(), group[:, None] != group)
+    below = Hierarchy.from_dict({"top": {"only": {"a": {"b": ["x", "y"], "z": None}, "w": None}}})
+    crossing = Budget.parse("across groups <= 1%").resolve(Penalty.from_hierarchy(below))
+    group = np.array([0 if name in "xyz" else 1 for name in below.classes])
+    np.testing.assert_array_equal(crossing.mask(), group[:, None] != group)
     inner = Budget.parse("b->c <= 1%").resolve(penalty)
     assert inner.mask().sum() == 4
 
@@ -104,6 +108,9 @@ def test_the_zone_is_the_dear_cells_in_every_form() -> None:
         least = matrix[~np.eye(len(matrix), dtype=bool)].min()
         found = Budget.parse("zone <= 1%").resolve(penalty).mask()
         np.testing.assert_array_equal(found, matrix > least)
+        for above in np.unique(matrix)[:-1]:
+            found = Budget.parse("zone <= 1%").resolve(penalty, zone_above=above).mask()
+            np.testing.assert_array_equal(found, matrix > above)
 
 
 def test_expected_cost_is_that_of_the_metrics() -> None:

@@ -22,9 +22,9 @@ def raised(
     cells that cost alike, m multiplies that cost; free cells are charged as the average mistake.
     For an expected cost `u_b M_b` is A, so that m multiplies every cost.
 
-    Rules stay rules under confusions, rules' own zones and explicit zones, and a tree stays a tree
-    under its own zone, and under "across groups" if its classes are equally deep; either stays
-    itself under an expected cost. Anything else becomes a matrix.
+    Rules stay rules under confusions and zones, a tree whose rows are not scaled stays a tree under
+    its own zone and its own groups, and either stays itself under an expected cost. Anything else
+    becomes a matrix.
 
     >>> p = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 20.0})
     >>> from untrue.budgets import Budget

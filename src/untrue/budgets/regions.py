@@ -116,18 +116,15 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
         level = super_level(tree)
         if level is None:
             raise ArgumentError(f"{shown}: the tree has no groups between its root and classes.")
-        if (tree.heights + tree.depths == tree.max_height).all():
-            # Every class is equally deep: groups part above a height, and the tree itself tells.
-            heights = np.arange(tree.max_height + 1)
-            return TreePenalty(tree, (heights > tree.max_height - level).astype(np.float64))
-        group = tree.coarsen(level)
-    elif isinstance(groups, Mapping):
-        group = read_groups(groups, penalty.n_classes, penalty.classes)
-    else:
+        # The coarsest groups all part at one node, and no other node is as high: height tells.
+        heights = np.arange(tree.max_height + 1)
+        return TreePenalty(tree, (heights > tree.max_height - level).astype(np.float64))
+    if not isinstance(groups, Mapping):
         raise ArgumentError(
             f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy), "
             "or a penalty from groups or from a hierarchy."
         )
+    group = read_groups(groups, penalty.n_classes, penalty.classes)
     members_of: dict[str, list[str]] = {}
     for name, number in zip(penalty.classes, group.tolist(), strict=True):
         members_of.setdefault(f"group {number}", []).append(name)
