@@ -31,7 +31,7 @@ from untrue.metrics import Interval
 INK = "#222222"
 PALETTE = (
     *(INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
-    *("#882255", "#999933", "#44AA99", "#7A68D0"),
+    *("#AA3377", "#999933", "#44AA99", "#7A68D0"),
 )
 ZONE_COLOUR = "#D55E00"
 # How much of a colour is left where there is too much of it, as the last two digits of a hex.
