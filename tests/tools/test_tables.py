@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.tools.tables import codes, matrix, open_table, read_table
 
 
@@ -114,3 +114,19 @@ def test_cells_may_hold_line_ends_wherever_they_stand(tmp_path: Path) -> None:
     table = read_table(open_table(tmp_path / "t.csv"), {"who": "label", "note": "text"})
     assert table.num_rows == 100_000
     assert set(table["note"].to_pylist()) == {"two\nlines, and more"}
+
+
+def test_column_names_may_hold_line_ends_too(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('who,"prob_two\nlines"\na,0.5\nb,half\n')
+    file = open_table(tmp_path / "t.csv")
+    assert file.names == ("who", "prob_two\nlines")
+    assert read_table(file, {"who": "label"})["who"].to_pylist() == ["a", "b"]
+    with pytest.raises(DataError, match=r"data row 2, column 'prob_two.*': 'half' is not a number"):
+        read_table(file, {"prob_two\nlines": "number"})
+
+
+def test_a_tab_may_be_written_as_people_write_it(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
+    assert open_table(tmp_path / "t.csv", delimiter="\\t").names == ("a", "b")
+    with pytest.raises(ArgumentError, match=r"`delimiter` must be one character; got ';;'"):
+        open_table(tmp_path / "t.csv", delimiter=";;")

@@ -65,6 +65,7 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
         )
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
+    delimiter = "\t" if delimiter == "\\t" else delimiter  # few shells make a tab of \t
     if delimiter is not None and len(delimiter) != 1:
         raise ArgumentError(f"`delimiter` must be one character; got {delimiter!r}.")
     separator = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
@@ -147,7 +148,10 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
             file.path,
             # Names from our own look at the header, which strips them.
             read_options=csv_reader.ReadOptions(
-                column_names=list(file.names), skip_rows=1, use_threads=threads
+                # The header is skipped as a row, which may be several lines.
+                column_names=list(file.names),
+                skip_rows_after_names=1,
+                use_threads=threads,
             ),
             parse_options=csv_reader.ParseOptions(
                 delimiter=file.delimiter,
