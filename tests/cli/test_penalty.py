@@ -104,7 +104,7 @@ def test_an_npy_file_takes_its_class_names(tmp_path: Path) -> None:
 
 def test_new_writes_a_file_that_loads_as_it_is_and_with_its_rules_taken_in(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    done = run("new", "--classes", 'cat,"dog",tumour', "--out", path)
+    done = run("new", "--classes", 'cat,"""dog""",tumour', "--out", path)
     assert (done.returncode, done.stdout) == (0, f"{path}\n")
     penalty = Penalty.load(path)
     assert penalty.classes == ("cat", '"dog"', "tumour")

@@ -93,7 +93,8 @@ def convert(
 @app.command(epilog="Example: `untrue penalty new --classes cat,dog,tumour --out costs.toml`")
 def new(
     classes: Annotated[
-        str | None, typer.Option(help="Class names, in order.", metavar="A,B,C")
+        str | None,
+        typer.Option(help="Class names, in order; those with a comma in quotes.", metavar="A,B,C"),
     ] = None,
     hierarchy: Annotated[
         Path | None, typer.Option(help="A tree as .csv (parent,child) or .json.")

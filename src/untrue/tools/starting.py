@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -201,8 +203,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """`"a, b,c"` as a list of names."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise PenaltyError(f"Class names are separated by single commas; got {text!r}.")
+    """`'a, "b, or c"'` as a list of names: quoted as in a CSV file where they hold commas."""
+    rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
+    names = [name.strip() for row in rows for name in row]
+    if len(rows) != 1 or not all(names):
+        raise PenaltyError(
+            "Class names are separated by single commas, and quoted where they hold one "
+            f'("a, b",c); got {text!r}.'
+        )
     return names
