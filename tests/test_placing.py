@@ -60,5 +60,5 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"no folder .*nowhere to write costs\.toml into"):
         check_parent(tmp_path / "nowhere" / "costs.toml")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/costs\.toml'$"):  # its own name, whole
         place_text(tmp_path / "nowhere" / "costs.toml", "")
