@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,6 @@ def test_a_matrix_is_kept_as_it_is() -> None:
         ([0, 1], r"must be square; got shape \(2,\)"),
         (7, r"must be square; got shape \(\)"),
         ([[0, 1], [1]], "its rows differ in length"),
-        ("costs.csv", "must hold real numbers; got <U9"),
         ([[0, -1], [1, 0]], r"saying '1' for '0' \(row 0, column 1\) is -1\.0: .* negative"),
     ],
 )
@@ -354,3 +354,20 @@ def test_a_random_zone_of_many_classes_needs_no_matrix() -> None:
 def test_random_zones_that_cannot_be_are_refused(arguments: Any, message: str) -> None:
     with fails(message):
         Penalty.random_zone(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "way_out"),
+    [
+        ("costs.toml", "got 'costs.toml'. For a file: Penalty.load(path)."),
+        (None, "got None."),
+        ({("a", "b"): 2.0}, "got a dict. For rules by name: Penalty.from_rules(classes, rules)."),
+        (
+            Hierarchy.from_groups({"x": ["a", "b"]}),
+            "got a Hierarchy. For a tree: Penalty.from_hierarchy(tree).",
+        ),
+    ],
+)
+def test_what_is_no_matrix_is_shown_its_own_door(given: Any, way_out: str) -> None:
+    with pytest.raises(PenaltyError, match=re.escape(f"A penalty matrix is a table; {way_out}")):
+        Penalty.from_matrix(given)

@@ -361,7 +361,7 @@ def test_only_four_suffixes_are_known(tmp_path: Path) -> None:
 def test_files_that_are_no_text_are_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"costs{suffix}"
     path.write_bytes(b"\xff\xfe\x00")
-    refused(path, "not readable as text")
+    refused(path, "not UTF-8 text; save the file in that encoding")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -27,12 +28,28 @@ def from_matrix(matrix: Any, classes: Sequence[str] | None = None) -> DensePenal
                 f"{_shown(classes)}: leave one of them out."
             )
         classes = names
+    _refuse_other_forms(matrix)
     costs = real_numbers(matrix, "A penalty matrix")
     if not costs.size:
         raise PenaltyError("A penalty matrix needs at least one class; this one is empty.")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
         raise PenaltyError(f"A penalty matrix must be square; got shape {costs.shape}.")
     return DensePenalty(check_classes(len(costs) if classes is None else classes), costs)
+
+
+def _refuse_other_forms(given: Any) -> None:
+    """Costs that are stated in another form have a door of their own."""
+    if isinstance(given, str | os.PathLike):
+        found = f"{str(given)!r}. For a file: Penalty.load(path)."
+    elif isinstance(given, Hierarchy):
+        found = "a Hierarchy. For a tree: Penalty.from_hierarchy(tree)."
+    elif isinstance(given, Mapping):
+        found = "a dict. For rules by name: Penalty.from_rules(classes, rules)."
+    elif given is None:
+        found = "None."
+    else:
+        return
+    raise PenaltyError(f"A penalty matrix is a table; got {found}")
 
 
 def _table_names(table: Any) -> list[str] | None:

@@ -50,7 +50,9 @@ def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
     except (PenaltyError, HierarchyError) as error:
         raise PenaltyError(f"{path}: {error}") from None
     except UnicodeDecodeError as error:
-        raise PenaltyError(f"{path}: not readable as text ({error}).") from None
+        raise PenaltyError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file in that encoding."
+        ) from None
     if classes is not None:
         _compare(path, penalty, check_classes(classes))
     return penalty
