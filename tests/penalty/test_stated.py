@@ -74,3 +74,12 @@ def test_a_tree_is_cut_to_the_labels() -> None:
 def test_what_does_not_fit_is_named(stated: Any, labels: Any, message: str) -> None:
     with pytest.raises(PenaltyError, match=message):
         penalty_over(stated, labels)
+
+
+@pytest.mark.parametrize("stated", [{("wolf", "dog"): 3.0}, Penalty.from_ordinal(["dog", "wolf"])])
+def test_labels_that_scikit_learn_has_numbered_are_explained(stated: Any) -> None:
+    with pytest.raises(PenaltyError, match=r"numbers for your.*cross_val_predict.*as a matrix"):
+        penalty_over(stated, np.array([0, 1]))
+    with pytest.raises(PenaltyError) as told:  # these are names of the user's own
+        penalty_over(stated, ["cat", "cow"])
+    assert "cross_val_predict" not in str(told.value)

@@ -105,13 +105,24 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
     hint = nearest(missing[0], [name for name in penalty.classes if name not in names])
     raise PenaltyError(
         f"The penalty has no class {missing[0]!r}, which is in the data"
-        f"{hint or '; it knows ' + _few(penalty.classes) + '.'}"
+        f"{hint or '; it knows ' + _few(penalty.classes) + '.'}{_numbered(names)}"
     )
 
 
 def _unknown(name: str, names: Sequence[str]) -> str:
     hint = nearest(name, names) or f"; the data have {_few(names)}."
-    return f"Unknown class {name!r} in the penalty{hint}"
+    return f"Unknown class {name!r} in the penalty{hint}{_numbered(names)}"
+
+
+def _numbered(names: Sequence[str]) -> str:
+    """A word on labels 0, 1, ..., which may be another program's for the names."""
+    if list(names) != list(map(str, range(len(names)))):
+        return ""
+    return (
+        " If scikit-learn has put numbers for your labels (cross_val_predict of probabilities, "
+        "VotingClassifier and StackingClassifier do), give the penalty as a matrix in the order "
+        "of the sorted labels."
+    )
 
 
 def _few(names: Sequence[str]) -> str:
