@@ -6,6 +6,7 @@ import copy
 import pickle
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -221,6 +222,11 @@ def test_bad_options_are_named(make) -> None:
         make(reduction="max")
     with pytest.raises(ArgumentError, match=r"`weight` must have shape \(7,\); got \(3,\)"):
         make(weight=torch.ones(3))
+    for given in ([1.0] * K, np.ones(K)):
+        with pytest.raises(
+            ArgumentError, match=r"`weight` must be a tensor; got .*torch.as_tensor"
+        ):
+            make(weight=given)
 
 
 def test_bad_shapes_are_named(make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from untrue import AlphaSchedule, BilinearLoss, Penalty
 from untrue.errors import ArgumentError
@@ -53,3 +54,8 @@ def test_goes_on_from_its_state() -> None:
 def test_bad_schedules_are_refused(options, message) -> None:
     with pytest.raises(ArgumentError, match=message):
         AlphaSchedule(BilinearLoss(Penalty.from_ordinal(3)), **options)
+
+
+def test_a_loss_without_alpha_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"`loss` must have an `alpha`.*got CrossEntropyLoss"):
+        AlphaSchedule(torch.nn.CrossEntropyLoss(), final=0.5, steps=2)  # type: ignore[arg-type]

@@ -29,6 +29,11 @@ class ClassLoss(nn.Module):
         reduction: str,
     ) -> None:
         super().__init__()
+        if weight is not None and not isinstance(weight, Tensor):
+            raise ArgumentError(
+                f"`weight` must be a tensor; got {type(weight).__name__}. "
+                "torch.as_tensor(weight) makes one."
+            )
         if weight is not None and weight.shape != (n_classes,):
             raise ArgumentError(
                 f"`weight` must have shape ({n_classes},); got {tuple(weight.shape)}."

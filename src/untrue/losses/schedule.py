@@ -37,6 +37,11 @@ class AlphaSchedule:
         start: float = 0.0,
         shape: Shape = "linear",
     ) -> None:
+        if not hasattr(loss, "alpha"):
+            raise ArgumentError(
+                "`loss` must have an `alpha`, as BilinearLoss and LogBilinearLoss do; "
+                f"got {type(loss).__name__}."
+            )
         if steps < 1:
             raise ArgumentError(f"`steps` must be at least 1; got {steps}.")
         for name, value in (("start", start), ("final", final)):
