@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from untrue import functional
-from untrue.budgets import Budget, Verdict, raised, resolve_all
+from untrue.budgets import Budget, ResolvedBudget, Verdict, raised, resolve_all
 from untrue.budgets.bounds import check_confidence
 from untrue.budgets.regions import GroupsLike
 from untrue.errors import ArgumentError
@@ -150,7 +150,7 @@ class BudgetedLoss(MixedLoss):
         verdicts = tuple(budget.judge(confusion_matrix, self.confidence) for budget in self.budgets)
         before = self.costs.multipliers.tolist()
         after = [
-            self._moved(multiplier, verdict.excess, budget.unit)
+            self._moved(multiplier, verdict.excess, budget)
             for multiplier, verdict, budget in zip(before, verdicts, self.budgets, strict=True)
         ]
         with torch.no_grad():
@@ -158,11 +158,12 @@ class BudgetedLoss(MixedLoss):
             self.costs.updates.add_(1)
         return BudgetUpdate(int(self.costs.updates), verdicts, tuple(after))
 
-    def _moved(self, multiplier: float, excess: float, unit: float) -> float:
+    def _moved(self, multiplier: float, excess: float, budget: ResolvedBudget) -> float:
         if math.isnan(excess):
             return multiplier
-        cap = max(1.0, min(self.cap, MOST_COST / unit))
-        moved = multiplier + self.step * min(max(excess, -1.0), MOST_EXCESS)
+        unit = self.penalty.greatest if budget.budget.kind == "cost" else budget.unit
+        cap = max(1.0, min(self.cap, MOST_COST / unit)) if unit else self.cap
+        moved = multiplier + self.step * min(excess, MOST_EXCESS)
         return min(max(moved, 1.0), cap)
 
     def raised(self) -> Penalty:
