@@ -64,5 +64,8 @@ def predict(
     n = len(found.said)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)
+    if loaded.training.get("tuned", {}).get("kept") is False:
+        where = model / "page.html"
+        typer.echo(f"note: this model does not keep its budgets; {where} says how far", err=True)
     typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide or default_decision(loaded)}{note}")
     typer.echo(out)

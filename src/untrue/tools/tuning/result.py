@@ -149,9 +149,9 @@ def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
             )
         labels = np.asarray(y)
         if labels.dtype.kind == "O":
-            odd = next((label for label in labels.ravel().tolist() if type(label) is not str), None)
-            if odd is not None:
-                raise DataError(f"`y` must hold class names or whole numbers; got {odd!r}.")
+            odd = [label for label in labels.ravel().tolist() if type(label) is not str]
+            if odd:
+                raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
             labels = labels.astype(str)
         return array_source(np.asarray(data), labels, path=ARRAYS)
     if isinstance(data, str | Path):

@@ -70,8 +70,7 @@ class _Log:
         """Record a step; its best trial that meets everything."""
         start = len(self.trials)
         self.trials += found
-        met = [trial for trial in found if trial.met]
-        best = max(met, key=lambda t: t.accuracy) if met else None
+        best = _best([trial for trial in found if trial.met])
         shown = best or min(found, key=lambda t: (self.judge.excess(t), -t.accuracy))
         finding = findings(shown, self.judge.max_drop)
         self.steps.append(Step(title, finding, range(start, len(self.trials))))
@@ -218,7 +217,10 @@ def _plainest(log: _Log, recipe: Recipe) -> Trial:
 
 
 def _best(met: Sequence[Trial]) -> Trial | None:
-    return max(met, key=lambda t: t.accuracy) if met else None
+    """Most right answers; of equals the one whose costs are raised least."""
+    if not met:
+        return None
+    return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)))
 
 
 def _title(recipe: Recipe) -> str:
