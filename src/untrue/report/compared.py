@@ -125,6 +125,12 @@ class Comparison:
         return self._ce("least-cost-calibrated") or self._ce("least-cost")
 
     @cached_property
+    def raw(self) -> Arm | None:
+        """`ce+cost` from raw probabilities, where the reference is the calibrated one."""
+        found = self._ce("least-cost")
+        return None if found == self.reference else found
+
+    @cached_property
     def methods(self) -> list[str]:
         """The losses other than cross-entropy that have a setting, in the order they were made."""
         made = dict.fromkeys(config.loss for config in self.collected.sweep.configs)
@@ -166,11 +172,14 @@ class Comparison:
     def picked_mean(self, picked: Picked, measure: str) -> Interval | None:
         return estimates.mean(list(self.picked_values(picked, measure).values()))
 
-    def picked_change(self, picked: Picked, measure: str) -> Interval | None:
-        """Paired difference to `ce+cost`."""
-        if self.reference is None:
+    def picked_change(
+        self, picked: Picked, measure: str, *, to: Arm | None = None
+    ) -> Interval | None:
+        """Paired difference to `ce+cost`, or to another setting."""
+        base = to or self.reference
+        if base is None:
             return None
-        before = self.arms.by_seed(self.reference, measure)
+        before = self.arms.by_seed(base, measure)
         return estimates.difference(self.picked_values(picked, measure), before)
 
     def dominates(self, one: Arm, other: Arm, measure: str, *, clearly: bool = False) -> bool:

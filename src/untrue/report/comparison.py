@@ -117,9 +117,8 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     """What a reader asks next: calibration, and training without the decision rule."""
     said = []
     form = comparison.cost_form
-    reference, plain = comparison.reference, comparison.plain
-    raw = next(iter(comparison.of(CE, "least-cost")), None)
-    if reference is not None and raw is not None and raw != reference:
+    reference, plain, raw = comparison.reference, comparison.plain, comparison.raw
+    if reference is not None and raw is not None:
         change = comparison.arms.change(reference, COST, to=raw)
         said.append(
             "A temperature fitted on held-out examples changes the expected cost of ce+cost by "
@@ -188,8 +187,22 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
     )
     return (
         f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
-        f"{names} (paired differences).{behind}{chance} {PICKED}"
+        f"{names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
+        f"{behind}{chance} {PICKED}"
     )
+
+
+def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
+    """Whether who beat the calibrated `ce+cost` beats the raw one too, which is as free."""
+    raw = comparison.raw
+    if raw is None:
+        return ""
+    level = told(comparison.arms.mean(raw, COST), comparison.cost_form)
+    ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
+    if len(ahead) == len(better):
+        return f" So they did without the calibration ({level})."
+    names = _listed(method(p.method) for p in ahead) or "none of them"
+    return f" Without the calibration ce+cost costs {level}, which {names} beat."
 
 
 def _free(comparison: Comparison, reference: Arm) -> str:

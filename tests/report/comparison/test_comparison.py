@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import subprocess
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from untrue.lab.records import DatasetInfo, PenaltySpec, Sweep
+from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.report import files, web
 from untrue.report.compared import Comparison
@@ -150,7 +151,7 @@ def test_the_finding_says_so_when_the_free_rule_wins(
         rate=20.0,
         # Without the least-cost decision the rivals cannot win here.
         change=lambda result: (
-            result if result.config.is_baseline else type(result)(**_without(result))
+            result if result.config.is_baseline else dataclasses.replace(result, decisions=())
         ),
     )
     said = finding(compared(tmp_path))
@@ -162,12 +163,6 @@ def test_the_finding_says_so_when_the_free_rule_wins(
     assert "2 of 2 methods were worse beyond their intervals." in said
     assert "picked on the other repetitions than" in said
     assert "The decision rule alone takes plain cross-entropy's expected cost from" in said
-
-
-def _without(result: object) -> dict[str, object]:
-    """The fields of a result, without its decisions."""
-    told = {name: getattr(result, name) for name in result.__dataclass_fields__}  # type: ignore[attr-defined]
-    return {**told, "decisions": ()}
 
 
 def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
@@ -189,6 +184,7 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
         "expected cost, "
     )
     assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in said
+    assert "So they did without the calibration (" in said
     assert "its coarse error from" in said
     short = short_table(comparison)
     assert [row[0] for row in short.rows] == ["ce", "ce", "ce+cost", "bilinear", "class-weighted"]
@@ -196,6 +192,33 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     table = parsed(methods_table(comparison))
     assert float(table[3]["difference in cost high"]) < 0
     assert table[3]["setting"] == "alpha 0.9, least cost, calibrated"
+
+
+def test_the_finding_says_when_only_calibration_was_beaten(
+    tmp_path: Path, fill: Fill, things: DatasetInfo
+) -> None:
+    def swap(result: RunResult) -> RunResult:
+        """Cross-entropy's raw decision as cheap as can be."""
+        if not result.config.is_baseline:
+            return result
+        raw, calibrated = result.decisions
+        perfect = np.diag(result.confusion.sum(axis=1)).astype(np.int64)
+        cheap = dataclasses.replace(raw, confusion=perfect)
+        return dataclasses.replace(result, decisions=(cheap, calibrated))
+
+    fill(
+        tmp_path,
+        things,
+        lambda seed: PenaltySpec("groups", 1.0, 5.0),
+        methods=("ce", "bilinear"),
+        repetitions=5,
+        left={"bilinear": 0.05},
+        rate=20.0,
+        change=swap,
+    )
+    said = finding(compared(tmp_path))
+    assert said.startswith("1 of 1 methods beat")
+    assert "Without the calibration ce+cost costs 0.000 ± 0.000, which none of them beat." in said
 
 
 def test_one_repetition_establishes_nothing_and_says_so(
@@ -278,13 +301,13 @@ def test_hostile_names_do_no_harm(tmp_path: Path, fill: Fill, zones: Zones) -> N
 def test_what_is_far_off_is_named_instead_of_shrinking_the_picture(
     tmp_path: Path, fill: Fill, zones: Zones, digits: DatasetInfo
 ) -> None:
-    def collapse(result: object) -> object:
-        config = result.config  # type: ignore[attr-defined]
+    def collapse(result: RunResult) -> RunResult:
+        config = result.config
         if (config.loss, config.alpha) != ("bilinear", 0.9):
             return result
         confusion = np.zeros((4, 4), dtype=np.int64)
         confusion[:, 0] = 300
-        return type(result)(**{**_without(result), "confusion": confusion})
+        return dataclasses.replace(result, confusion=confusion, decisions=())
 
     fill(tmp_path, digits, zones(digits, 4), repetitions=2, change=collapse)
     figure = overview(compared(tmp_path), "expected_cost")
