@@ -175,6 +175,8 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
     """Where the numbers come from."""
     sweep, info, results = collected.sweep, collected.info, collected.results
     config = results[0].config
+    # What is compared may be a person's own table.
+    what = "examples" if collected.kind == "compare" else "images"
     seconds = sum(result.provenance.seconds for result in results)
     epochs = sorted({result.epochs_run for result in results})
     ends = sorted(result.provenance.finished_at for result in results)
@@ -187,7 +189,7 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
         (
             "data",
             f"{info.name}: {results[0].train_images:,} training and "
-            f"{int(results[0].confusion.sum()):,} test images used "
+            f"{int(results[0].confusion.sum()):,} test {what} used "
             f"(of {info.train_images:,} and {info.test_images:,}; files {info.fingerprint})",
         ),
         (
