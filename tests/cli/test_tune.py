@@ -1,0 +1,173 @@
+"""`untrue tune` as a real process: from a table to a model that predict takes; killed; refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_digits
+
+from untrue import Penalty
+from untrue.cli import exit_code
+from untrue.tools.model_folder import load_model
+
+CLASSES = [f"<i>{i}</i>" for i in range(10)]
+TUNE = [
+    "tune", "digits.csv", "--target", "digit", "--network", "linear", "--epochs", "12",
+    "--learning-rate", ".005", "--repetitions", "3", "--max-accuracy-drop", "2", "--out", "model",
+]  # fmt: skip
+BUDGET = ["--budget", "* -> '<i>8</i>' <= 1%"]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "untrue", *words]
+
+
+def environment() -> dict[str, str]:
+    # One thread: the tests share their machine.
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words), capture_output=True, text=True, timeout=300, env=environment()
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with `digits.csv` and `costs.toml`."""
+    monkeypatch.chdir(tmp_path)
+    data = load_digits(as_frame=True)
+    frame = data.data.assign(digit=[CLASSES[i] for i in data.target])
+    frame.to_csv("digits.csv", index=False)
+    Penalty.from_rules(CLASSES, {(CLASSES[8], CLASSES[1]): 10.0}).save("costs.toml")
+    return tmp_path
+
+
+def test_a_table_and_a_budget_become_a_model_that_predict_takes(folder: Path) -> None:
+    done = run(*TUNE, *BUDGET, "--penalty", "costs.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "digits.csv: 1,797 examples (table)"
+    assert lines[1].startswith("cross-entropy, repetition 1 of 3: 12 epochs, validation loss ")
+    assert lines[4].startswith('The plain model: *->"<i>8</i>" <= 1%: ')
+    assert ", over; accuracy 9" in lines[4]
+    assert lines[-2:] == ["model/page.html", "model"]
+    assert lines[-3].startswith("The budget is kept by plain training, deciding by least expected")
+    page = (folder / "model/page.html").read_text()
+    assert "&lt;i&gt;8&lt;/i&gt;" in page
+    assert "<i>" not in page
+    told = json.loads((folder / "model/metrics.json").read_text())
+    assert told["kept"] is True
+    assert told["budgets"][0]["held_out"]["rate"] <= 0.01
+    model = load_model(folder / "model")
+    assert model.decision is not None
+    assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 1%']
+
+    done = run("predict", "model", "digits.csv", "--out", "tuned.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1,797 predictions by tuned\ntuned.csv\n"
+    assert (
+        exit_code(["predict", "model", "digits.csv", "--decide", "argmax", "--out", "p.csv"]) == 0
+    )
+    false = [
+        sum(
+            line.split(",")[1] == '"<i>8</i>"' != line.split(",")[0]
+            for line in (folder / name).read_text().splitlines()
+        )
+        for name in ("tuned.csv", "p.csv")
+    ]
+    assert false[0] < false[1]
+
+
+def test_killed_half_way_the_same_command_goes_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TUNE, *BUDGET]
+    with subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("cross-entropy, repetition 2 of 3: "):
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    assert not (folder / "model").exists()
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    for r in (1, 2):
+        assert lines[r] == f"cross-entropy, repetition {r} of 3: trained before"
+    assert "on all but the held-out part: 12 epochs" in done.stdout
+    first = json.loads((folder / "model/metrics.json").read_text())
+    # Once more with the whole record, and with none: the same model.
+    assert exit_code([*words, "--overwrite"]) == 0
+    again = capsys.readouterr().out
+    assert again.count("trained before") == 4
+    assert "epochs" not in again
+    assert exit_code([*words, "--overwrite", "--record", "other.sqlite"]) == 0
+    assert "trained before" not in capsys.readouterr().out
+    last = json.loads((folder / "model/metrics.json").read_text())
+    del first["seconds"], last["seconds"]
+    assert first == last
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "costs.toml",
+        "digits.csv",
+        "model",
+        "model.tuning.sqlite",
+        "other.sqlite",
+    ]
+
+
+def test_what_cannot_be_kept_ends_with_1_and_the_closest_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--budget", "*->* <= 0.5%", "--trials", "1", "--loss", "bilinear"]
+    assert exit_code([*TUNE, *words]) == 1
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "No setting that was tried meets the budget within an accuracy drop of 2" in shown.out
+    assert shown.out.splitlines()[-2:] == ["model/page.html", "model"]
+    assert "No setting that was tried meets" in (folder / "model/page.html").read_text()
+    assert load_model(folder / "model").training["tuned"]["kept"] is False
+    assert exit_code(["predict", "model", "digits.csv", "--out", "p.csv"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "note: this model does not keep its budgets; model/page.html says how far\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing option '--budget'"),
+        (["--budget", "8 is fine"], "Budget '8 is fine', at its end: expected <= and a limit"),
+        (["--budget", "cat->* <= 1%"], "'cat'"),
+        (["--budget", "zone <= 1%"], "zone"),
+        ([*BUDGET, *BUDGET], "is given twice"),
+        ([*BUDGET, "--max-accuracy-drop", "-1"], "--max-accuracy-drop"),
+        ([*BUDGET, "--confidence", "2"], "`confidence` must lie in [0.5, 1)"),
+        ([*BUDGET, "--repetitions", "1"], "`repetitions` must be at least 2"),
+        ([*BUDGET, "--loss", "hinge"], "Unknown loss 'hinge'"),
+        ([*BUDGET, "--trials", "-3"], "`trials` must be 0 or more; got -3"),
+        ([*BUDGET, "--epochs", "0"], "`epochs` must be at least 1; got 0"),
+        ([*BUDGET, "--learning-rate", "0"], "`learning_rate` must be positive"),
+        ([*BUDGET, "--target", "number"], "digits.csv has no column 'number'"),
+        ([*BUDGET, "--penalty", "none.toml"], "none.toml"),
+        ([*BUDGET, "--record", "digits.csv"], "is not readable as the record of a tuning"),
+        ([*BUDGET, "--hierarchy", "digits.csv"], "digits.csv"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_nothing_is_written(
+    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code([*TUNE, *words]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["costs.toml", "digits.csv"]
