@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from untrue.metrics import Interval
 from untrue.report import estimates
 from untrue.report.arms import Arm
@@ -40,7 +42,7 @@ MANY = 4
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one comparison."""
     comparison = Comparison(collected)
-    frontier: list[Item | str] = []
+    frontier: list[Item | str] = [costs_told(comparison)]
     alone: list[Item] = []
     for measure, name in zip(comparison.planes, ("cost", "dear"), strict=True):
         frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
@@ -93,6 +95,26 @@ def finding(comparison: Comparison) -> str:
         ).strip()
     said = [_winner(comparison, reference), _free(comparison, reference), _absent(comparison)]
     return " ".join(filter(None, said))
+
+
+def costs_told(comparison: Comparison) -> str:
+    """What the mistakes cost."""
+    spec, configs = comparison.costs, comparison.collected.sweep.configs
+    if spec.kind == "matrix":
+        costs = spec.matrix(comparison.collected.info)
+        dearest, mistakes = float(costs.max()), costs[~np.eye(len(costs), dtype=bool)]
+        return f"A mistake costs from {float(mistakes.min()):g} to {dearest:g}, as given."
+    if spec.kind == "groups":
+        return (
+            f"A mistake inside the right super-class costs {spec.inside:g}, any other "
+            f"{spec.outside:g}."
+        )
+    drawn = len({found for config in configs for found in config.score_on}) > 1
+    return (
+        f"A mistake in the zone ({spec.zone_size} kinds of mistake"
+        f"{', drawn anew in each repetition' if drawn else ''}) costs {spec.inside:g}, any other "
+        f"{spec.outside:g}."
+    )
 
 
 def frontier_told(comparison: Comparison, measure: str) -> str:

@@ -19,7 +19,7 @@ from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.report import files, web
 from untrue.report.compared import Comparison
-from untrue.report.comparison import finding
+from untrue.report.comparison import costs_told, finding
 from untrue.report.comparison_figures import facets, overview
 from untrue.report.comparison_tables import (
     methods_table,
@@ -77,6 +77,10 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
     page = made.page.read_text()
     assert made.findings[0] in page.replace("&#39;", "'")
     assert made.notes == ()
+    assert (
+        "A mistake in the zone (4 kinds of mistake, drawn anew in each repetition) costs 10, any "
+        "other 1." in page
+    )
     assert "published" not in page.split("<footer>")[1].split("</footer>")[0]
     for name in methods:
         assert f">{name}<" in page
@@ -179,6 +183,9 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     )
     comparison = compared(tmp_path)
     said = finding(comparison)
+    assert costs_told(comparison) == (
+        "A mistake inside the right super-class costs 1, any other 5."
+    )
     assert said.startswith(
         "1 of 2 methods beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
         "expected cost, "
