@@ -144,6 +144,12 @@ class Comparison:
         asked = dict.fromkeys(config.loss for config in self.collected.sweep.configs)
         return [loss for loss in asked if loss not in done]
 
+    @cached_property
+    def waiting(self) -> list[str]:
+        """Losses with finished models, but no setting that has all of `seeds`."""
+        known = {CE, *self.methods}
+        return list(dict.fromkeys(arm.loss for arm in self.behind if arm.loss not in known))
+
     def of(self, loss: str, decision: str | None = None) -> list[Arm]:
         """The settings of a loss, by strength."""
         return [a for a in self.settings if a.loss == loss and decision in (None, a.decision)]

@@ -247,9 +247,13 @@ def _free(comparison: Comparison, reference: Arm) -> str:
 
 
 def _absent(comparison: Comparison) -> str:
-    if not comparison.absent:
-        return ""
-    return f"Not there yet: {_listed(map(method, comparison.absent))}."
+    said = []
+    if comparison.waiting:
+        names = _listed(map(method, comparison.waiting))
+        said.append(f"Not judged, for want of repetitions: {names}.")
+    if comparison.absent:
+        said.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
+    return " ".join(said)
 
 
 def _setting(picked: Picked) -> str:
