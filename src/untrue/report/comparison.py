@@ -34,6 +34,10 @@ from untrue.report.comparison_tables import (
 from untrue.report.rows import Collected
 
 TITLE = "Which way of minding the costs is worth it"
+FEW = (
+    "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
+    "be shown."
+)
 PICKED = "Settings were picked on the other repetitions than the one they are scored on."
 # So many comparisons that chance is to be mentioned.
 MANY = 4
@@ -199,7 +203,7 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         return (
             f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
             f"{word} was {_setting(first)} with a paired difference of {told(change, f'+{form}')}."
-            f"{behind} {PICKED}"
+            f"{behind} {FEW if len(comparison.seeds) == 2 else PICKED}"
         )
     names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
     chance = (
