@@ -32,8 +32,12 @@ _MNIST = {"network": "mnist", "validation": 5000}
 _CIFAR = {"epochs": 300, "validation": 5000, "patience": 20}
 # Few images and epochs for two cores: a higher learning rate gets further in them.
 _CIFAR_DESK = {
-    **{"epochs": 6, "learning_rate": 1e-3, "width": 0.25, "validation": 1000},
-    **{"limit_train": 10_000, "limit_test": 5000},
+    "epochs": 6,
+    "learning_rate": 1e-3,
+    "width": 0.25,
+    "validation": 1000,
+    "limit_train": 10_000,
+    "limit_test": 5000,
 }
 _SMOKE = {"epochs": 1, "validation": 200, "limit_train": 1200, "limit_test": 500}
 _OWN = {"batch_size": 64, "learning_rate": 1e-3, "patience": 10, "repetitions": 5}
