@@ -203,6 +203,7 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
         (["p.csv", "--delimiter", ";;"], "`delimiter` must be one character; got ';;'"),
         (["p.csv", "--hierarchy", "tree.csv"], "tree.csv: Unknown class 'benign'"),
         (["bad.parquet"], "bad.parquet is not readable as Parquet"),
+        (["p.csv", "--out", "tree.csv"], "tree.csv is a file; name a folder for the page."),
     ],
 )
 def test_wrong_use_says_what_is_wrong(
@@ -212,9 +213,22 @@ def test_wrong_use_says_what_is_wrong(
     Path("tree.csv").write_text("root,healthy\nroot,tumour\n")
     Path("bad.parquet").write_bytes(b"PAR1 and then nothing")
     assert exit_code(["audit", *words, "--penalty", "costs.toml"]) == 2
-    error = capsys.readouterr().err
+    printed, error = capsys.readouterr()
     assert message in error
     assert error.count("\n") == 1
+    assert printed == ""
+
+
+def test_a_reader_who_leaves_early_finds_the_page_all_the_same(folder: Path) -> None:
+    pa.csv.write_csv(predictions(), "p.csv")
+    command = f"{sys.executable} -m untrue audit p.csv --penalty costs.toml --out seen | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    assert sorted(path.name for path in Path("seen").iterdir()) == [
+        "audit.json",
+        "confusion.csv",
+        "page.html",
+    ]
 
 
 def test_a_million_rows_of_a_hundred_classes_take_seconds_and_no_torch(folder: Path) -> None:

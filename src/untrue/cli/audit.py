@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from untrue.errors import ArgumentError
+
 if TYPE_CHECKING:
     from untrue.tools.audit import AuditResult
 
@@ -65,6 +67,9 @@ def audit(
     from untrue.tools.json_numbers import plain
     from untrue.tools.trees import read_tree
 
+    folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
+    if folder.is_file():
+        raise ArgumentError(f"{folder} is a file; name a folder for the page.")
     costs = Penalty.load(penalty)
     tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
     found = run_audit(
@@ -79,6 +84,12 @@ def audit(
         resamples=resamples,
         seed=seed,
     )
+    # Written before it is said: whoever reads the first lines only has the page all the same.
+    numbers = json.dumps(plain(as_json(found)), indent=1, allow_nan=False)
+    write_text(folder / "audit.json", f"{numbers}\n")
+    if found.penalty.n_classes <= audit_page.FULL_MATRIX:
+        write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
+    page = write(audit_page.audit_page(found), folder / "page.html")
     where = console()
     say(where, columns_line(found))
     for note in found.notes:
@@ -89,12 +100,7 @@ def audit(
     changed = audit_page.decision_table(found)
     if changed is not None:
         show(where, changed)
-    folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
-    numbers = json.dumps(plain(as_json(found)), indent=1, allow_nan=False)
-    write_text(folder / "audit.json", f"{numbers}\n")
-    if found.penalty.n_classes <= audit_page.FULL_MATRIX:
-        write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
-    say(where, str(write(audit_page.audit_page(found), folder / "page.html")))
+    say(where, str(page))
 
 
 def columns_line(found: AuditResult) -> str:
