@@ -45,6 +45,14 @@ def test_files_get_the_rights_that_open_gives(tmp_path: Path) -> None:
     assert placed.stat().st_mode == plain.stat().st_mode
 
 
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"taken'$") as told:
+        place_text(tmp_path / "taken", "")
+    assert told.value.filename == str(tmp_path / "taken")
+    assert names(tmp_path) == ["taken"]
+
+
 def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "model"
     for content in ("first", "second"):

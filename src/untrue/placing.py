@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import tempfile
@@ -28,12 +27,14 @@ def place_bytes(path: Path, content: bytes) -> Path:
 @contextmanager
 def placed_file(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; what is written there takes its place at the end."""
-    if not path.parent.is_dir():  # else the system would name a file that nobody asked for
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        if str(error.filename) == str(temporary):  # a file that nobody asked for
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
