@@ -85,6 +85,18 @@ def test_the_terminal_shows_names_as_they_are_and_keeps_numbers_whole() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_a_narrow_terminal_folds_cells_and_cuts_none() -> None:
+    out = io.StringIO()
+    columns = tuple(Column(name, "g") for name in ("true", "said", "times", "cost in all", "share"))
+    rows = (("a long name", "another one", 1200, 93.5, 99.9),)
+    Console(file=out, width=40).print(Table("t", "", columns, rows).to_terminal())
+    shown = out.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
+    assert "93.5" in shown
+    assert "99.9" in shown
+    assert max(map(len, shown.splitlines())) <= 40
+
+
 def test_a_row_of_the_wrong_length_is_named() -> None:
     with pytest.raises(ArgumentError, match="one cell for each of the 2 columns; row 1 of table"):
         Table("t", "", (Column("a"), Column("b")), ((1, 2), (1,)))

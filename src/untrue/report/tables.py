@@ -139,7 +139,10 @@ class Table:
             longest = max((len(row[position]) for row in shown), default=0)
             lines = textwrap.wrap(column.name, max(longest, 8), break_long_words=False)
             side: Literal["left", "right"] = "right" if self.is_number(position) else "left"
-            table.add_column(Text("\n".join(lines)), justify=side)
+            # In a narrow terminal names fold before numbers do, and nothing is cut.
+            least = longest if side == "right" else None
+            heading = Text("\n".join(lines))
+            table.add_column(heading, justify=side, overflow="fold", min_width=least)
         for position, row in enumerate(shown):
             style = "bold" if position in self.strong else ""
             table.add_row(*(Text(cell) for cell in row), style=style)
