@@ -385,3 +385,10 @@ def test_what_cannot_be_calibrated_is_named(logits: Any, target: Any, message: s
         calibrate(logits, target)
     with pytest.raises(ArgumentError, match=r"`logits` must be numbers of shape \(..., k\)"):
         Temperature(1.0)(3.0)
+
+
+def test_pixels_are_told_how_to_become_rows() -> None:
+    with pytest.raises(ArgumentError, match=r"\(2, 3, 4, 4\); put the classes last and flatten"):
+        decide(torch.full((2, 3, 4, 4), 1 / 3), Penalty.from_ordinal(3))
+    with pytest.raises(ArgumentError, match=r"`true` .* got shape \(2, 4\); flatten it"):
+        metrics.confusion_matrix(np.zeros((2, 4), int), np.zeros((2, 4), int), 3)

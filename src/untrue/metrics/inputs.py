@@ -81,7 +81,8 @@ def read_labels(
     """Class indices of shape (N,), each in [least, n_classes)."""
     labels = to_numpy(value, name)
     if labels.ndim != 1:
-        raise ArgumentError(f"`{name}` must have shape (N,); got shape {labels.shape}.")
+        hint = "; flatten it" if labels.ndim > 1 else ""
+        raise ArgumentError(f"`{name}` must have shape (N,); got shape {labels.shape}{hint}.")
     if labels.size == 0:
         return np.zeros(0, dtype=np.int64)
     if labels.dtype.kind == "b":
@@ -120,6 +121,8 @@ def check_scores_shape(shape: Sequence[int], name: str, n_classes: int | None) -
     """The shape is (N, k), with at least one class and with `n_classes` if that is known."""
     if len(shape) != 2 or shape[1] == 0:
         hint = f"; write {name}[None] for one example" if len(shape) == 1 else ""
+        if len(shape) > 2:
+            hint = "; put the classes last and flatten the rest, so that each pixel is a row"
         raise ArgumentError(f"`{name}` must have shape (N, k); got shape {tuple(shape)}{hint}.")
     if n_classes is not None and shape[1] != n_classes:
         raise ArgumentError(
