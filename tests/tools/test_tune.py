@@ -106,7 +106,7 @@ def test_an_impossible_budget_is_reported_with_the_closest(
     assert not result.met
     assert not result.kept
     assert result.trained == 1
-    assert result.stopped == "1 trained settings are the most it may try"
+    assert result.stopped == "it may train 1 settings at most"
     assert result.model.training["tuned"]["kept"] is False
     assert not result.verdicts[0].met
     excess = [max(v.excess for v in trial.verdicts) for trial in result.trials]

@@ -111,7 +111,7 @@ def test_multipliers_rise_for_what_is_over_until_the_trials_are_spent() -> None:
     assert 1 < fourth < fifth
     assert not result.trials[result.chosen].met
     assert result.trained == 5
-    assert result.stopped == "5 trained settings are the most it may try"
+    assert result.stopped == "it may train 5 settings at most"
 
 
 def test_no_trials_and_no_time_end_with_the_closest() -> None:

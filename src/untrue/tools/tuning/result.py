@@ -136,8 +136,9 @@ class TuneResult:
         return predict(self.model, array_source(np.asarray(data), None, path=ARRAYS))
 
     def __repr__(self) -> str:
+        n = len(self.verdicts)
         held = "kept" if self.kept else "not kept"
-        return f"TuneResult({self.setting.name!r}, {len(self.verdicts)} budgets {held})"
+        return f"TuneResult({self.setting.name!r}, {n} budget{'s' * (n != 1)} {held})"
 
 
 def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:

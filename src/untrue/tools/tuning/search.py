@@ -169,7 +169,7 @@ def _training(
         chosen: list[Trial] = []
         for recipe in recipes:
             if trained >= most:
-                return _best(chosen), trained, f"{most} trained settings are the most it may try"
+                return _best(chosen), trained, f"it may train {most} settings at most"
             try:
                 probs = workshop.cross_fitted(recipe)
             except OutOfTimeError:
