@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from untrue import Penalty, functional
+from untrue.errors import ArgumentError
 from untrue.functional import fused
 
 K = 7
@@ -103,3 +104,11 @@ def test_rows_that_tie_at_the_top_have_the_formula_s_gradient(loss):
     (wanted,) = torch.autograd.grad(formula_value.sum(), z, create_graph=True)  # the plain formula
     torch.testing.assert_close(found[0].double(), formula_value.detach(), rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(found[1].double(), wanted.detach(), rtol=1e-6, atol=1e-6)
+
+
+@every_loss
+def test_what_is_no_tensor_is_named(loss):
+    with pytest.raises(ArgumentError, match="`target` must be a tensor; got list"):
+        loss(torch.zeros(2, K), [0, 1], PENALTY)
+    with pytest.raises(ArgumentError, match="`logits` must be a tensor; got ndarray"):
+        loss(np.zeros((2, K)), torch.tensor([0, 1]), PENALTY)

@@ -55,3 +55,10 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         locked(tmp_path / "file" / "runs"),
     ):
         pass
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    place.write_text("")
+    with pytest.raises(StoreError, match="out is a file; --out must be a folder"), locked(place):
+        pass

@@ -302,3 +302,9 @@ def test_a_directory_without_write_permission_is_said(tmp_path: Path) -> None:
 def test_reading_needs_no_torch(tmp_path: Path) -> None:
     code = "import sys, untrue.lab.store, untrue.lab.records; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_file_that_is_no_store_is_not_called_safe(tmp_path: Path) -> None:
+    (tmp_path / "runs.sqlite").write_text("not a database " * 100)
+    with pytest.raises(StoreError, match=r"not a database\. Choose another --out\."):
+        Store.write(tmp_path)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from untrue import Penalty
-from untrue.errors import DataError, PenaltyError
+from untrue.errors import DataError, PenaltyError, UntrueWarning
 from untrue.sklearn import CostSensitiveClassifier, cost_scorer
 
 TRUTH = np.array(["a", "b", "c", "c"])
@@ -80,3 +80,9 @@ def test_names_are_checked_against_the_classes_when_given() -> None:
         cost_scorer({("aa", "c"): 8.0}, classes=["a", "b", "c"])(says("c"), ROWS, TRUTH)
     with pytest.raises(DataError, match="Label 'c' is not in `classes`"):
         cost_scorer(classes=["a", "b"])(says("a"), ROWS, TRUTH)
+
+
+def test_a_rule_that_looks_like_a_slip_of_a_label_is_warned_of() -> None:
+    said = DummyClassifier(strategy="constant", constant="cat").fit([[0], [1]], ["cat", "dog"])
+    with pytest.warns(UntrueWarning, match="'catt', which no label is; did you mean 'cat'?"):
+        cost_scorer({("dog", "catt"): 9.0})(said, [[0], [1]], ["cat", "dog"])

@@ -94,6 +94,11 @@ def check_shapes(
     logits: Tensor, target: Tensor, n_classes: int, n_outputs: int | None = None
 ) -> bool:
     """Whether targets are probabilities; shapes and dtypes alone are looked at."""
+    for name, given in (("logits", logits), ("target", target)):
+        if not isinstance(given, Tensor):
+            raise ArgumentError(
+                f"`{name}` must be a tensor; got {type(given).__name__}. Use torch.as_tensor."
+            )
     class_dim = check_logits(logits, n_classes, n_outputs)
     soft = target.is_floating_point()
     expected = list(logits.shape)

@@ -21,6 +21,8 @@ def locked(directory: str | Path) -> Iterator[None]:
     try:
         place.mkdir(parents=True, exist_ok=True)
         file = (place / FILE).open("a+")
+    except FileExistsError as error:
+        raise StoreError(f"{place} is a file; --out must be a folder.") from error
     except OSError as error:
         raise StoreError(f"Cannot write to {place}: {error.strerror}.") from error
     with file:

@@ -338,4 +338,6 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"Cannot use {path}: {error}. Finished runs in it are safe.") from error
+        broken = type(error) is sqlite3.DatabaseError  # "not a database", "malformed"
+        way = "Choose another --out." if broken else "Finished runs in it are safe."
+        raise StoreError(f"Cannot use {path}: {error}. {way}") from error

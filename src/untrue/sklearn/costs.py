@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from untrue.errors import DataError, nearest
+from untrue.errors import DataError, UntrueWarning, nearest
 from untrue.penalty.stated import DEFAULT, name_of, penalty_over
 
 
@@ -17,7 +18,8 @@ def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) ->
 
     penalty: as in the estimators. Labels are those seen in truth and predictions, so that a fold
     may lack some; a matrix without class names needs them all there, or `classes`, all labels in
-    the order of its rows. With `classes` the names in rules are checked too.
+    the order of its rows. With `classes` a rule for an unknown name is an error; without, one that
+    looks like a slip of a label seen is warned of.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = [[0], [1], [2]], ["a", "b", "b"]
@@ -59,4 +61,15 @@ def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:
     named = [
         name for pair in penalty if pair != DEFAULT and isinstance(pair, tuple) for name in pair
     ]
+    known = {name_of(label) for label in seen}
+    for name in dict.fromkeys(map(name_of, named)):
+        # A fold may lack a class, so a name that is not there is no error; one that looks like a
+        # slip is worth a word.
+        hint = "" if name in known else nearest(name, known)
+        if hint:
+            warnings.warn(
+                f"`penalty` has a rule for {name!r}, which no label is{hint}",
+                UntrueWarning,
+                stacklevel=2,
+            )
     return list({name_of(label): label for label in [*seen, *named]}.values())

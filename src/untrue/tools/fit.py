@@ -95,7 +95,7 @@ def fit(
     started = time.perf_counter()
     if loss not in LOSSES:
         raise ArgumentError(
-            f"Unknown loss {loss!r}{nearest(loss, LOSSES)} Known: {', '.join(LOSSES)}."
+            f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
         )
     labels, penalty = labels_of(source, penalty, loss)
     parts = split(
@@ -162,7 +162,10 @@ def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntAr
         raise DataError(f"{source.path} has no labels to learn from.")
     if penalty is None:
         if loss != PLAIN:
-            raise ArgumentError(f"The loss {loss!r} needs to know what mistakes cost: --penalty.")
+            raise ArgumentError(
+                f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one with "
+                "`untrue penalty new`), or --loss cross-entropy for a plain model."
+            )
         present = np.unique(source.labels.codes)
         names = sorted(source.labels.names[code] for code in present.tolist())
         penalty = Penalty.from_rules(names, {}, default=1.0)

@@ -160,7 +160,7 @@ def _check(
     for loss in losses:
         if loss not in LOSSES:
             raise ArgumentError(
-                f"Unknown loss {loss!r}{nearest(loss, LOSSES)} Known: {', '.join(LOSSES)}."
+                f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
             )
     if trials < 0:
         raise ArgumentError(f"`trials` must be 0 or more; got {trials}.")
