@@ -163,8 +163,8 @@ def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntAr
     if penalty is None:
         if loss != PLAIN:
             raise ArgumentError(
-                f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one with "
-                "`untrue penalty new`), or --loss cross-entropy for a plain model."
+                f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one "
+                "with `untrue penalty new`), or --loss cross-entropy for a plain model."
             )
         present = np.unique(source.labels.codes)
         names = sorted(source.labels.names[code] for code in present.tolist())
