@@ -19,7 +19,6 @@ from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.report import files, web
 from untrue.report.compared import Comparison
-from untrue.report.comparison import costs_told, finding
 from untrue.report.comparison_figures import facets, overview
 from untrue.report.comparison_tables import (
     methods_table,
@@ -27,6 +26,7 @@ from untrue.report.comparison_tables import (
     settings_table,
     short_table,
 )
+from untrue.report.comparison_words import beaten_in_both, costs_told, finding
 from untrue.report.figures import Facets
 from untrue.report.rows import collect
 from untrue.report.sweeps import report
@@ -161,11 +161,12 @@ def test_the_finding_says_so_when_the_free_rule_wins(
     said = finding(compared(tmp_path))
     assert said.startswith(
         "No method beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
-        "expected cost: it costs"
+        "expected cost (each method's setting picked on other repetitions than it is scored on): "
+        "it costs"
     )
     assert "the closest was" in said
     assert "2 of 2 methods were worse beyond their intervals." in said
-    assert "picked on the other repetitions than" in said
+    assert "No setting is better than ce+cost in total error and expected cost both." in said
     assert "The decision rule alone takes plain cross-entropy's expected cost from" in said
 
 
@@ -188,10 +189,22 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     )
     assert said.startswith(
         "1 of 2 methods beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
-        "expected cost, "
+        "expected cost (each"
     )
     assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in said
     assert "So they did without the calibration (" in said
+    both = beaten_in_both(comparison, "coarse_error_pct")
+    reference = next(arm for arm in comparison.settings if arm == comparison.reference)
+    better = [
+        arm
+        for arm in comparison.settings
+        if all(
+            comparison.value(arm, name) < comparison.value(reference, name)
+            for name in ("total_error_pct", "coarse_error_pct")
+        )
+    ]
+    assert both.startswith(f"{len(better)} of 15 settings are better than ce+cost in total error")
+    assert both.endswith("beyond an interval in at least one (of so many, a few by chance).")
     assert "its coarse error from" in said
     short = short_table(comparison)
     assert [row[0] for row in short.rows] == ["ce", "ce", "ce+cost", "bilinear", "class-weighted"]
