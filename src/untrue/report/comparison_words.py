@@ -182,8 +182,8 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
     names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
     return (
         f"{len(better)} of {len(found)} methods beat {free} on expected cost ({PICKED}), "
-        f"{level} an answer: {names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
-        f"{behind}"
+        f"{level} an answer: {names} (paired differences)."
+        f"{_against_raw(comparison, [p for p, _ in better])}{behind}"
     )
 
 
