@@ -50,7 +50,7 @@ def test_what_cannot_be_learned_from_is_left_out_with_a_warning(tmp_path: Path) 
             "key": [f"patient {i}" for i in range(n)],
             "when": [datetime.date(2020, 1, 1)] * n,
             "empty": pa.nulls(n),
-            "x": list(range(n)),
+            "x": [i // 2 for i in range(n)],
             "y": ["a", "b"] * (n // 2),
         }
     )
@@ -63,6 +63,16 @@ def test_what_cannot_be_learned_from_is_left_out_with_a_warning(tmp_path: Path) 
         "column 'when' is left out: it holds date32[day] values, neither numbers nor categories",
         "column 'empty' is left out: it has no values",
     ]
+
+
+def test_a_column_that_only_numbers_the_rows_is_learned_from_with_a_warning(tmp_path: Path) -> None:
+    rows = "".join(f"{10**17 + i},{i % 5},{'ab'[i % 2]}\n" for i in range(60))
+    file = open_table(write(tmp_path / "t.csv", f"id,x,y\n{rows}"))
+    with pytest.warns(
+        UntrueWarning, match="'id' holds another whole number.*--ignore"
+    ):
+        assert find_schema(file, "y") == Schema(("id", "x"), ())
+    assert find_schema(file, "y", ignore=["id"]) == Schema(("x",), ())
 
 
 def test_text_in_a_column_of_numbers_is_told_by_its_row(tmp_path: Path) -> None:

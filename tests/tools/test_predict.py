@@ -103,6 +103,19 @@ def test_labels_with_gaps_are_not_taken_for_the_truth(
         assert read_data(model, tmp_path / "d.csv").labels is None
 
 
+def test_true_classes_that_the_model_cannot_say_are_a_warning(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv)
+    names = ["martian", *table["diagnosis"].to_pylist()[1:]]
+    pa.csv.write_csv(
+        table.drop_columns(["diagnosis"]).append_column("diagnosis", [names]), tmp_path / "d.csv"
+    )
+    source = read_data(model, tmp_path / "d.csv")
+    with pytest.warns(UntrueWarning, match="1 class that the model does not know: martian"):
+        assert len(predict(model, source).said) == 300
+
+
 def test_an_unseen_category_is_a_warning_and_other(
     model: Model, patients_csv: Path, tmp_path: Path
 ) -> None:

@@ -81,6 +81,13 @@ def find_schema(
             or arrow.types.is_decimal(kind)
         ):
             numbers.append(name)
+            if arrow.types.is_integer(kind) and _counts_rows(column):
+                warnings.warn(
+                    f"column {name!r} holds another whole number in every row; if it only names "
+                    f"the rows, leave it out: --ignore {name!r}",
+                    UntrueWarning,
+                    stacklevel=2,
+                )
         elif arrow.types.is_string(kind) or arrow.types.is_large_string(kind):
             different = len(column.unique())
             if different > MANY_VALUES and different > 0.5 * len(column):
@@ -139,6 +146,13 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _counts_rows(column: Any) -> bool:
+    """Whether whole numbers look like a key: many rows, no value twice, none missing."""
+    return (
+        len(column) > MANY_VALUES and not column.null_count and len(column.unique()) == len(column)
+    )
 
 
 def _leave_out(name: str, why: str) -> None:

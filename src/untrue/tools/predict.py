@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.placing import placed_file
@@ -20,6 +21,7 @@ from untrue.tools.model import Model, argmax
 from untrue.tools.needs import need
 from untrue.tools.preprocess import TableRules
 from untrue.tools.sources import Labels, Source, open_source
+from untrue.tools.tables import listed
 
 DECISIONS = ("argmax", "cost", "tuned")
 
@@ -91,7 +93,22 @@ def predict(
     else:
         costs = model.penalty if penalty is None else penalty.select(list(model.classes))
         said = decide(probs, costs, abstain_cost)
+    if source.labels is not None:
+        _warn_of_unknown(source.labels, model)
     return Predicted(model.classes, said, probs, source.ids(), source.labels)
+
+
+def _warn_of_unknown(labels: Labels, model: Model) -> None:
+    """True classes that the model cannot say."""
+    present = {labels.names[code] for code in np.unique(labels.codes).tolist() if code >= 0}
+    unknown = sorted(present - set(model.classes))
+    if unknown and not LabelReader.for_labels(model.classes, present).by_position:
+        warnings.warn(
+            f"{labels.column!r} has {len(unknown)} class{'es' * (len(unknown) > 1)} that the model "
+            f"does not know: {listed(unknown)}",
+            UntrueWarning,
+            stacklevel=3,
+        )
 
 
 def default_decision(model: Model) -> str:
