@@ -2,7 +2,7 @@
 
 Same network (the paper's), same batch of 50, same images, one process, all cores, turn by turn so
 that a busy machine slows both. Run: `python -m benchmarks.training`, or with `--network cifar10`,
-which is nearly all convolutions of full vectors: nothing is left to save there.
+where nearly all the time goes into convolutions that both loops leave to the same library.
 
 The plain loop: `DataLoader` over a `TensorDataset` of floats, default memory layout, ReLU before
 pooling, `nn.Dropout`, Adam with PyTorch's defaults.
