@@ -219,7 +219,6 @@ def costs_of(penalty: Penalty, device: torch.device) -> Costs:
     return found
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _attach(penalty: Penalty, device: torch.device) -> Tensor:
     """What `torch.compile` runs while it traces, where NumPy's part could not be traced.
 
@@ -229,6 +228,11 @@ def _attach(penalty: Penalty, device: torch.device) -> Tensor:
     if device not in held:
         held[device] = _remembered(penalty, device)
     return torch.empty(0)
+
+
+# As `torch.compiler.assume_constant_result` does, which would import the whole compiler to set it:
+# as long again as torch itself, in every process that never compiles anything.
+_attach._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=4)
