@@ -23,7 +23,7 @@ TITLE = "Which way of minding the costs is worth it"
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one comparison."""
     comparison = Comparison(collected)
-    frontier: list[Item | str] = [costs_told(comparison)]
+    frontier: list[Item | str] = []
     alone: list[Item] = []
     for measure, name in zip(comparison.planes, ("cost", "dear"), strict=True):
         frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
@@ -32,14 +32,21 @@ def chapter(collected: Collected, stem: str) -> Chapter:
         if figure is not None:
             alone.append(Item(f"{stem}-differences-{name}", figure))
     best = Item(f"{stem}-methods", methods_table(comparison))
+    first, *more = finding(comparison)
     blocks: tuple[Block, ...] = (
+        ("In short", (*more, costs_told(comparison))),
         ("The frontier", tuple(frontier)),
         ("Each method at its best", (best, *remarks(comparison))),
         ("One method at a time", tuple(alone)),
         ("All numbers", (Item(f"{stem}-settings", settings_table(comparison)),)),
         ("Seconds", (Item(f"{stem}-seconds", seconds_table(comparison)),)),
     )
-    return Chapter(finding(comparison), blocks, short_table(comparison))
+    return Chapter(first, blocks, short_table(comparison))
+
+
+def findings(collected: Collected) -> str:
+    """The finding in one piece, for a terminal."""
+    return " ".join(finding(Comparison(collected)))
 
 
 def summary(collected: Collected) -> dict[str, Any]:
@@ -49,7 +56,7 @@ def summary(collected: Collected) -> dict[str, Any]:
     if not collected.rows:
         return {}
     return {
-        "finding": finding(comparison),
+        "finding": " ".join(finding(comparison)),
         "judged_on_seeds": sorted(comparison.seeds),
         "reference": reference and named(reference),
         "frontier": {m: list(map(named, comparison.frontier(m))) for m in comparison.planes},

@@ -18,8 +18,10 @@ from untrue.report.compared import (
     Picked,
     above,
     below,
+    decided,
     method,
     named,
+    strength,
 )
 from untrue.report.comparison_tables import picks
 
@@ -27,26 +29,25 @@ FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
     "be shown."
 )
-PICKED = "each method's setting picked on other repetitions than it is scored on"
-# So many settings are named in a sentence.
-NAMED = 3
+PICKED = "Each method's setting was picked on other repetitions than it is scored on."
 
 
-def finding(comparison: Comparison) -> str:
-    """What came out, in sentences; the free decision rule is what a method has to beat."""
+def finding(comparison: Comparison) -> tuple[str, ...]:
+    """What came out, in paragraphs; the free decision rule is what a method has to beat."""
     reference = comparison.reference
     if reference is None:
-        return (
+        first = (
             "Cross-entropy decided by least expected cost (ce+cost) is not there yet, so nothing "
-            f"can be compared with it. {_absent(comparison)}"
-        ).strip()
-    said = [
+            "can be compared with it."
+        )
+        return tuple(filter(None, (first, _absent(comparison))))
+    said = (
         _winner(comparison, reference),
         beaten_in_both(comparison, COST),
         _free(comparison, reference),
         _absent(comparison),
-    ]
-    return " ".join(filter(None, said))
+    )
+    return tuple(filter(None, said))
 
 
 def beaten_in_both(comparison: Comparison, measure: str) -> str:
@@ -63,13 +64,13 @@ def beaten_in_both(comparison: Comparison, measure: str) -> str:
     tried = len(comparison.settings)
     said = (
         f"{len(better)} of {tried} settings are better than ce+cost in total error and {name} "
-        f"both, by the means: {_some(better)}"
+        f"both, by the means: {_grouped(better)}"
     )
     if len(comparison.seeds) == 1:
         return f"{said}."
     if not clear:
         return f"{said}; none beyond an interval."
-    who = "each" if len(clear) == len(better) else _some(clear)
+    who = "each" if len(clear) == len(better) else _grouped(clear)
     return f"{said}; {who} beyond an interval in at least one (of so many, a few by chance)."
 
 
@@ -96,8 +97,9 @@ def costs_told(comparison: Comparison) -> str:
 def frontier_told(comparison: Comparison, measure: str) -> str:
     """Who is on a frontier, who may be, and who is not with any setting."""
     on, near = comparison.frontier(measure), comparison.near(measure)
-    said = [f"On the frontier by the means: {_listed(map(named, on))}."]
-    said.append(beaten_in_both(comparison, measure))
+    said = [f"On the frontier by the means: {_grouped(on)}."]
+    if measure != COST:
+        said.append(beaten_in_both(comparison, measure))
     if len(comparison.seeds) == 1:
         return f"{' '.join(said)} With one repetition none of this is beyond chance."
     if near:
@@ -169,21 +171,20 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         )
     better = [(p, c) for p, c in found if below(c)]
     worse = sum(above(c) for _, c in found)
-    behind = f" {worse} of {len(found)} methods were worse beyond their intervals." if worse else ""
+    behind = f" Worse beyond their intervals: {worse} of {len(found)}." if worse else ""
     if not better:
         doubt = " by more than its interval" if change.value < 0 else ""
         word = "lowest" if change.value < 0 else "closest"
         return (
-            f"No method beat {free} on expected cost{doubt} ({PICKED}): it costs {level} an "
-            "answer; the "
+            f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
             f"{word} was {_setting(first)} with a paired difference of {told(change, f'+{form}')}."
-            f"{behind}{f' {FEW}' if len(comparison.seeds) == 2 else ''}"
+            f"{behind} {FEW if len(comparison.seeds) == 2 else PICKED}"
         )
     names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
     return (
-        f"{len(better)} of {len(found)} methods beat {free} on expected cost ({PICKED}), "
-        f"{level} an answer: {names} (paired differences)."
-        f"{_against_raw(comparison, [p for p, _ in better])}{behind}"
+        f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
+        f"{names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
+        f"{behind} {PICKED}"
     )
 
 
@@ -243,11 +244,21 @@ def _verdict(change: Interval | None) -> str:
     return "beyond its interval" if above(change) or below(change) else "not beyond its interval"
 
 
-def _some(arms: list[Arm]) -> str:
-    """The first few settings, and how many more."""
-    shown = [named(arm) for arm in arms[:NAMED]]
-    rest = len(arms) - len(shown)
-    return _listed([*shown, *([f"{rest} more"] if rest else [])])
+def _grouped(arms: list[Arm]) -> str:
+    """Settings in a sentence, the strengths of a method and decision together."""
+    groups: dict[tuple[str, str], list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault((arm.loss, arm.decision), []).append(arm)
+    said: list[str] = []
+    for found in groups.values():
+        values = sorted(filter(None, (arm.alpha or arm.strength for arm in found)))
+        if len(found) == 1 or len(values) < len(found):
+            said += map(named, found)
+            continue
+        knob = strength(found[0]).split()[0]
+        numbers = _listed(f"{value:g}" for value in values)
+        said.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
+    return _listed(said)
 
 
 def _listed(names: Iterable[str]) -> str:

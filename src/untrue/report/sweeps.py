@@ -82,11 +82,7 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
     return Report(
         page=page,
         written=(*written, page),
-        findings=tuple(
-            chapter.lead
-            for sweep, chapter in zip(told, chapters, strict=True)
-            if sweep.kind == "compare"
-        ),
+        findings=tuple(comparison.findings(sweep) for sweep in told if sweep.kind == "compare"),
         short=tuple(chapter.short for chapter in chapters),
         notes=notes,
     )
