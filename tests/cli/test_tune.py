@@ -155,6 +155,7 @@ def test_what_cannot_be_kept_ends_with_1_and_the_closest_model(
         ([*BUDGET, "--repetitions", "1"], "`repetitions` must be at least 2"),
         ([*BUDGET, "--loss", "hinge"], "Unknown loss 'hinge'"),
         ([*BUDGET, "--trials", "-3"], "`trials` must be 0 or more; got -3"),
+        ([*BUDGET, "--network", "cnn"], "The network 'cnn' is for images"),
         ([*BUDGET, "--epochs", "0"], "`epochs` must be at least 1; got 0"),
         ([*BUDGET, "--learning-rate", "0"], "`learning_rate` must be positive"),
         ([*BUDGET, "--target", "number"], "digits.csv has no column 'number'"),

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import untrue
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError
-from untrue.tools.model_folder import load_model, save_model
+from untrue.tools.model_folder import load_model
 from untrue.tools.predict import predict
 from untrue.tools.sources import array_source
 from untrue.tools.tune import tune
@@ -129,6 +129,7 @@ def test_too_few_examples_are_told_first_and_nothing_is_called_proved() -> None:
         "there are 131 in the part to tune on and 43 in the held-out part."
     )
     assert result.notes == (told[0],)
+    assert result.stopped in ("no training was asked for", "a setting meets everything")
     assert not result.proved
     assert all(trial.verdicts[0].errors == 0 for trial in result.trials if all(trial.kept))
 
@@ -167,7 +168,7 @@ def test_what_was_trained_is_not_trained_again_for_other_budgets(
 
 def test_the_saved_model_decides_as_the_result_does(ten: list[TuneResult], tmp_path: Path) -> None:
     result = ten[1]
-    model = load_model(save_model(tmp_path / "model", result.model))
+    model = load_model(result.save(tmp_path / "model"))
     found = predict(model, array_source(X, None, path=Path("x")))
     np.testing.assert_array_equal(found.said, result.predict(X))
     assert (found.said != found.probs.argmax(axis=1)).any()
@@ -196,6 +197,9 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
         ({"budgets": "*->9000 <= 1%"}, "9000"),
         ({"budgets": "zone <= 1%"}, "zone"),
         ({"losses": ["hinge"]}, "Unknown loss 'hinge'"),
+        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
+        ({"learning_rate": 0.0}, "`learning_rate` must be positive; got 0.0"),
+        ({"network": "cnn"}, "'cnn' is for images"),
         ({"trials": -1}, "`trials` must be 0 or more; got -1"),
         ({"time_limit": -1.0}, "`time_limit` must be 0 or more seconds"),
         ({"max_accuracy_drop": -1.0}, r"`max_accuracy_drop` must lie in \[0, 100\]"),

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from untrue.cli.fit import EpochLines, check_numbers, reading, training
-from untrue.errors import ArgumentError
+from untrue.cli.fit import EpochLines, reading, training
 
 app = typer.Typer()
 
@@ -105,9 +104,6 @@ def tune(
     Exit code: 0 the budgets are kept; 1 they are not (the folder then holds the closest model, so
     marked); 2 wrong use or data, nothing is written.
     """
-    check_numbers(epochs=epochs, patience=patience, batch_size=batch_size)
-    if not 0 < learning_rate < float("inf"):
-        raise ArgumentError(f"`learning_rate` must be positive; got {learning_rate}.")
     from untrue.budgets import Budget
     from untrue.penalty import Penalty
     from untrue.tools.features import split_columns

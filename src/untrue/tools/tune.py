@@ -92,11 +92,20 @@ def tune(
 
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
     with a seed of its own that has not learned from them; the model that is kept learns from all
-    of them. How the search goes: `untrue.tools.tuning.search`; when a budget counts as kept:
+    of them. Scales and categories of columns are learned once, from all of them, without their
+    labels. How the search goes: `untrue.tools.tuning.search`; when a budget counts as kept:
     `untrue.tools.tuning.judging`.
     """
     started = time.perf_counter()
     _check(losses, trials, time_limit, max_accuracy_drop)
+    settings = Settings(
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        seed=seed,
+    )
+    _check_settings(settings)
     source = as_source(data, y, target=target)
     labels, penalty = labels_of(source, penalty, PLAIN)
     parts = part(
@@ -116,19 +125,14 @@ def tune(
             tell(note)
     rules = source.find_rules(parts.development)
     inputs = source.inputs(rules)
+    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
     with closing(Record(None if record is None else Path(record))) as store:
         workshop = Workshop(
             inputs=inputs,
             labels=labels,
             parts=parts,
-            spec=choose_network(network, inputs.shape[1:], penalty.n_classes),
-            settings=Settings(
-                epochs=epochs,
-                batch_size=batch_size,
-                learning_rate=learning_rate,
-                patience=patience,
-                seed=seed,
-            ),
+            spec=spec,
+            settings=settings,
             costs=lambda by: raised(judge.penalty, resolved, by) if by else judge.penalty,
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
@@ -168,6 +172,14 @@ def _check(
         raise ArgumentError(f"`time_limit` must be 0 or more seconds; got {time_limit}.")
     if max_drop is not None and not 0 <= max_drop <= 100:
         raise ArgumentError(f"`max_accuracy_drop` must lie in [0, 100], in points; got {max_drop}.")
+
+
+def _check_settings(settings: Settings) -> None:
+    for name in ("epochs", "patience", "batch_size"):
+        if getattr(settings, name) < 1:
+            raise ArgumentError(f"`{name}` must be at least 1; got {getattr(settings, name)}.")
+    if not 0 < settings.learning_rate < math.inf:
+        raise ArgumentError(f"`learning_rate` must be positive; got {settings.learning_rate}.")
 
 
 def _judge(

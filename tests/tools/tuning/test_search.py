@@ -9,6 +9,7 @@ import pytest
 
 from untrue import Penalty
 from untrue.budgets import resolve_all
+from untrue.errors import DataError
 from untrue.tools.tuning.judging import Judge, provable_on
 from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.workshop import OutOfTimeError, Recipe
@@ -114,9 +115,23 @@ def test_multipliers_rise_for_what_is_over_until_the_trials_are_spent() -> None:
     assert result.stopped == "it may train 5 settings at most"
 
 
+def test_a_training_that_fails_ends_the_search_with_what_was_found() -> None:
+    class Failing(Answers):
+        def cross_fitted(self, recipe: Recipe) -> np.ndarray:
+            if recipe.loss == "log-bilinear":
+                raise DataError("Training stopped: the loss is no longer finite in epoch 1.")
+            return super().cross_fitted(recipe)
+
+    result = found(Failing({0.0: 50, 0.3: 20}))
+    assert result.trained == 1
+    assert result.stopped.startswith("log-bilinear, alpha 0.3 could not be trained (Training stop")
+    assert result.trials[result.chosen].setting.recipe.loss == "bilinear"
+
+
 def test_no_trials_and_no_time_end_with_the_closest() -> None:
     answers = Answers(dict.fromkeys((0.0, 0.3, 0.6, 0.9), 50))
-    assert found(answers, trials=0).trained == 0
+    none = found(answers, trials=0)
+    assert (none.trained, none.stopped) == (0, "no training was asked for")
     late = found(Answers(answers.missed, last=3))
     assert (late.trained, late.stopped) == (2, "the time limit passed")
     closer = found(Answers({0.0: 50, 0.3: 40, 0.6: 45, 0.9: 50}, last=6))

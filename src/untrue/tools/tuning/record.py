@@ -93,6 +93,12 @@ class Record:
 
     def put(self, key: str, trained: Trained) -> None:
         """Keep an entry, in one transaction."""
+        try:
+            self._insert(key, trained)
+        except sqlite3.DatabaseError as error:
+            raise DataError(f"{self.path} cannot be written ({error}).") from None
+
+    def _insert(self, key: str, trained: Trained) -> None:
         with self._store:
             self._store.execute(
                 "insert or replace into trained values (?, ?, ?, ?, ?, ?, ?)",

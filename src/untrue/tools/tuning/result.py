@@ -15,6 +15,7 @@ from untrue.errors import ArgumentError, DataError
 from untrue.metrics import Cells, Interval
 from untrue.metrics.inputs import FloatArray
 from untrue.tools.model import Model
+from untrue.tools.model_folder import check_target, save_model
 from untrue.tools.predict import Predicted, predict, read_data
 from untrue.tools.sources import Source, array_source, open_source
 from untrue.tools.tuning.judging import Setting, Trial
@@ -67,7 +68,7 @@ class BudgetVerdict:
 class TuneResult:
     """What `tune` found.
 
-    model        for `untrue.tools.model_folder.save_model`; it decides as the setting says
+    model        all it takes to label data; it decides as the setting says
     trials       every setting that was tried, in order; `chosen` is a position in it
     steps        what was tried, and why it went on; stopped: why the search ended
     met          the chosen setting keeps every budget and the accuracy on validation
@@ -129,6 +130,11 @@ class TuneResult:
     def probs(self, data: Any) -> FloatArray:
         """Calibrated probabilities (N, k), by the classes of `model.classes`."""
         return self._predicted(data).probs
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the model as a folder that `untrue predict` takes."""
+        check_target(Path(folder))
+        return save_model(Path(folder), self.model)
 
     def _predicted(self, data: Any) -> Predicted:
         if isinstance(data, str | Path):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
 from untrue.penalty.dear import off_diagonal
 from untrue.tools.tuning.judging import MOST_CLASSES, Base, Judge, Setting, Trial, findings
@@ -164,6 +165,8 @@ def _training(
     log: _Log, workshop: Workshop, losses: Sequence[str], most: int
 ) -> tuple[Trial | None, int, str]:
     """Losses, alpha rising, then multipliers: (what meets all, trained settings, why it ended)."""
+    if not most or not losses:
+        return None, 0, "no training was asked for"
     trained = 0
     for recipes in _rungs(log, losses):
         chosen: list[Trial] = []
@@ -174,6 +177,8 @@ def _training(
                 probs = workshop.cross_fitted(recipe)
             except OutOfTimeError:
                 return _best(chosen), trained, "the time limit passed"
+            except DataError as error:
+                return _best(chosen), trained, f"{_title(recipe)} could not be trained ({error})"
             trained += 1
             tried = [log.tried(Setting(recipe), probs)]
             for base in _bases(log.judge):
@@ -191,8 +196,6 @@ def _training(
 
 def _rungs(log: _Log, losses: Sequence[str]) -> Iterator[tuple[Recipe, ...]]:
     """Recipes of equal strength, the weakest first; asks the log what the last ones did."""
-    if not losses:
-        return
     multipliers = np.ones(len(log.judge.budgets))
     for alpha in ALPHAS:
         yield _rung(losses, alpha, multipliers)
