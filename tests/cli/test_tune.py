@@ -50,7 +50,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_table_and_a_budget_become_a_model_that_predict_takes(folder: Path) -> None:
+def test_a_table_and_a_budget_become_a_model_that_predict_takes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     done = run(*TUNE, *BUDGET, "--penalty", "costs.toml")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -70,9 +72,8 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(folder: Path) ->
     assert model.decision is not None
     assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 1%']
 
-    done = run("predict", "model", "digits.csv", "--out", "tuned.csv")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "1,797 predictions by tuned\ntuned.csv\n"
+    assert exit_code(["predict", "model", "digits.csv", "--out", "tuned.csv"]) == 0
+    assert capsys.readouterr().out == "1,797 predictions by tuned\ntuned.csv\n"
     assert (
         exit_code(["predict", "model", "digits.csv", "--decide", "argmax", "--out", "p.csv"]) == 0
     )
