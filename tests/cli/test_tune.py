@@ -143,6 +143,19 @@ def test_what_cannot_be_kept_ends_with_1_and_the_closest_model(
     assert shown.err == "note: this model does not keep its budgets; model/page.html says how far\n"
 
 
+def test_groups_come_from_a_tree_and_need_no_penalty(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = ["round" if i in (0, 6, 8, 9) else "straight" for i in range(10)]
+    pairs = [f"{shape},{name}\n" for shape, name in zip(shapes, CLASSES, strict=True)]
+    tops = [f"any,{shape}\n" for shape in ("round", "straight")]
+    (folder / "tree.csv").write_text("".join(["parent,child\n", *tops, *pairs]))
+    words = ["--hierarchy", "tree.csv", "--budget", "straight->round <= 20%", "--trials", "0"]
+    assert exit_code([*TUNE, *words]) == 0
+    assert "The plain model keeps the budget already: nothing" in capsys.readouterr().out
+    assert load_model(folder / "model").decision is None
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

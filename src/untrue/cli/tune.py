@@ -107,6 +107,7 @@ def tune(
     from untrue.budgets import Budget
     from untrue.penalty import Penalty
     from untrue.tools.features import split_columns
+    from untrue.tools.fit import PLAIN, labels_of
     from untrue.tools.model_folder import check_target, save_model
     from untrue.tools.sources import open_source
     from untrue.tools.trees import read_tree
@@ -114,7 +115,6 @@ def tune(
     check_target(out, overwrite=overwrite)
     stated = [Budget.parse(text) for text in budget]
     costs = Penalty.load(penalty) if penalty else None
-    tree = read_tree(hierarchy, classes=costs.classes if costs else None) if hierarchy else None
     source = open_source(
         data,
         target=target,
@@ -123,6 +123,8 @@ def tune(
         delimiter=delimiter,
         image_size=image_size,
     )
+    _, costs = labels_of(source, costs, PLAIN)
+    tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
 
     from untrue.cli.showing import console, say, show
     from untrue.report.page import write
