@@ -68,9 +68,7 @@ def test_what_cannot_be_learned_from_is_left_out_with_a_warning(tmp_path: Path) 
 def test_a_column_that_only_numbers_the_rows_is_learned_from_with_a_warning(tmp_path: Path) -> None:
     rows = "".join(f"{10**17 + i},{i % 5},{'ab'[i % 2]}\n" for i in range(60))
     file = open_table(write(tmp_path / "t.csv", f"id,x,y\n{rows}"))
-    with pytest.warns(
-        UntrueWarning, match="'id' holds another whole number.*--ignore"
-    ):
+    with pytest.warns(UntrueWarning, match="'id' holds another whole number.*--ignore"):
         assert find_schema(file, "y") == Schema(("id", "x"), ())
     assert find_schema(file, "y", ignore=["id"]) == Schema(("x",), ())
 
