@@ -29,6 +29,8 @@ FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
     "be shown."
 )
+# So many methods with their settings are named in a sentence, if there are more.
+NAMED = 4
 PICKED = "Each method's setting was picked on other repetitions than it is scored on."
 
 
@@ -64,13 +66,13 @@ def beaten_in_both(comparison: Comparison, measure: str) -> str:
     tried = len(comparison.settings)
     said = (
         f"{len(better)} of {tried} settings are better than ce+cost in total error and {name} "
-        f"both, by the means: {_grouped(better)}"
+        f"both, by the means: {_grouped(better, NAMED)}"
     )
     if len(comparison.seeds) == 1:
         return f"{said}."
     if not clear:
         return f"{said}; none beyond an interval."
-    who = "each" if len(clear) == len(better) else _grouped(clear)
+    who = "each" if len(clear) == len(better) else _grouped(clear, NAMED)
     return f"{said}; {who} beyond an interval in at least one (of so many, a few by chance)."
 
 
@@ -181,10 +183,11 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
             f"{behind} {FEW if len(comparison.seeds) == 2 else PICKED}"
         )
     names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
+    few = " There are two repetitions only." if len(comparison.seeds) == 2 else ""
     return (
         f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
         f"{names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
-        f"{behind} {PICKED}"
+        f"{behind} {PICKED}{few}"
     )
 
 
@@ -196,7 +199,7 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
     level = told(comparison.arms.mean(raw, COST), comparison.cost_form)
     ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
     if len(ahead) == len(better):
-        return f" So they did without the calibration ({level})."
+        return f" The same holds against ce+cost without calibration ({level})."
     names = _listed(method(p.method) for p in ahead) or "none of them"
     return f" Without the calibration ce+cost costs {level}, which {names} beat."
 
@@ -244,8 +247,11 @@ def _verdict(change: Interval | None) -> str:
     return "beyond its interval" if above(change) or below(change) else "not beyond its interval"
 
 
-def _grouped(arms: list[Arm]) -> str:
-    """Settings in a sentence, the strengths of a method and decision together."""
+def _grouped(arms: list[Arm], limit: int | None = None) -> str:
+    """Settings in a sentence, the strengths of a method and decision together.
+
+    limit: name so many groups and say how many more there are.
+    """
     groups: dict[tuple[str, str], list[Arm]] = {}
     for arm in arms:
         groups.setdefault((arm.loss, arm.decision), []).append(arm)
@@ -258,7 +264,8 @@ def _grouped(arms: list[Arm]) -> str:
         knob = strength(found[0]).split()[0]
         numbers = _listed(f"{value:g}" for value in values)
         said.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
-    return _listed(said)
+    rest = len(said) - limit if limit is not None else 0
+    return _listed([*said[:limit], "others"] if rest > 0 else said)
 
 
 def _listed(names: Iterable[str]) -> str:

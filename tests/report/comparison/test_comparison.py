@@ -193,7 +193,7 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
         "expected cost, "
     )
     assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in said
-    assert "So they did without the calibration (" in said
+    assert "The same holds against ce+cost without calibration (" in said
     both = beaten_in_both(comparison, "coarse_error_pct")
     reference = next(arm for arm in comparison.settings if arm == comparison.reference)
     better = [
