@@ -178,18 +178,9 @@ def compare(
         if dry_run or not done:
             console.print(str(store.path), markup=False)
     if done and not dry_run:
-        show_report(console, out)
+        from untrue.cli.showing import show_report
+        from untrue.report.sweeps import report
+
+        show_report(console, report(out))
     if failed:
         raise typer.Exit(1)
-
-
-def show_report(console: Any, out: Path) -> None:
-    """Write the page and say what came out."""
-    from untrue.report.sweeps import report
-
-    made = report(out)
-    for table in made.short:
-        console.print(table.to_terminal())
-    for sentence in (*made.findings, *made.notes):
-        console.print(sentence, markup=False)
-    console.print(str(made.page), markup=False)
