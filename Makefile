@@ -26,12 +26,14 @@ format: .venv/dev.stamp  ## Put the code into the house style.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/dev.stamp  ## Measure losses, training, metrics, penalties, report; writes benchmarks/results.
+bench: .venv/dev.stamp  ## Measure losses, training, metrics, penalties, report, bounds, tuning; writes benchmarks/results.
 	$(BIN)/python -m benchmarks.losses
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.metrics
 	$(BIN)/python -m benchmarks.penalty
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.bounds
+	$(BIN)/python -m benchmarks.tuning
 
 clean:  ## Remove the environment and all caches.
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build
