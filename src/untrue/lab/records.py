@@ -50,7 +50,7 @@ RIVALS: dict[str, str | None] = {
 }
 # What can be compared, by the names people type; "ce" is the loss "cross-entropy".
 METHODS = ("ce", *LOSSES[1:], *RIVALS)
-# Raised when training changes in a way that gives other numbers for the same config.
+# Raised when a release trains in a way that gives other numbers for the same config.
 FORMAT = 1
 
 Counts = npt.NDArray[np.int64]
