@@ -1,7 +1,9 @@
 """Forward plus backward of every loss, form and size, beside cross-entropy and what people write.
 
-All candidates of one size take turns in one process, so that a busy machine slows them alike; the
-figure is the median over the rounds of (candidate / cross-entropy in the same round).
+All candidates of one size take turns in one process, so that a busy machine slows them alike, in an
+order drawn anew each round and with one call before the clock starts, so that none is charged for
+what its neighbour leaves in the caches. The figure is the median over the rounds of (candidate /
+cross-entropy in the same round).
 Run: `python -m benchmarks.losses`.
 
 by hand    softmax times A[y];  one-hot times A, then softmax
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -127,8 +130,11 @@ def race(steps: dict[str, Step], n: int, k: int, rounds: int) -> list[tuple[str,
     repeats = max(1, 200_000 // (n * k))
     rounds = max(5, min(rounds, 200_000_000 // (n * k)))
     taken: dict[str, list[float]] = {name: [] for name in steps}
+    order, draw = list(steps.items()), random.Random(0)
     for round_ in range(rounds + 2):  # two to warm up
-        for name, step in steps.items():
+        draw.shuffle(order)
+        for name, step in order:
+            torch.autograd.grad(step(z, y), z)
             started = time.perf_counter()
             for _ in range(repeats):
                 torch.autograd.grad(step(z, y), z)

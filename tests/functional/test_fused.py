@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses import FakeTensorMode
 
 from untrue import Penalty, functional
 from untrue.errors import ArgumentError
@@ -56,6 +57,40 @@ def test_a_batch_in_many_blocks_is_the_batch_in_one(loss, batch, monkeypatch):
         value_and_gradient(loss, logits, target, reduction="none"), whole, strict=True
     ):
         torch.testing.assert_close(parts, one, rtol=0, atol=1e-7)
+
+
+@every_loss
+def test_a_graph_that_is_kept_gives_its_gradient_as_often_as_asked(loss, batch):
+    logits, target = batch
+    _, wanted = value_and_gradient(loss, logits, target)
+    z = logits.clone().requires_grad_()
+    value = loss(z, target, PENALTY)
+    for keep in (True, True, False):
+        (found,) = torch.autograd.grad(value, z, torch.tensor(2.0), retain_graph=keep)
+        assert torch.equal(found, 2.0 * wanted)
+    with pytest.raises(RuntimeError, match="second time"):
+        value.backward()
+
+
+@every_loss
+def test_gradients_of_every_example_at_once(loss, batch):
+    logits, target = batch
+    z = logits.clone().requires_grad_()
+    losses = loss(z, target, PENALTY, reduction="none")
+    (at_once,) = torch.autograd.grad(losses, z, torch.eye(len(z)), is_grads_batched=True)
+    own = torch.stack([at_once[i, i] for i in range(len(z))])
+    _, wanted = value_and_gradient(loss, logits, target, reduction="none")
+    torch.testing.assert_close(own, wanted)
+    assert torch.count_nonzero(at_once) == torch.count_nonzero(own)
+
+
+@every_loss
+def test_tensors_without_values_have_a_loss_and_a_gradient(loss, batch):
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        z = torch.empty(9, K, requires_grad=True)
+        value = loss(z, torch.zeros(9, dtype=torch.long), PENALTY)
+        (gradient,) = torch.autograd.grad(value, z)
+    assert (value.shape, gradient.shape) == ((), (9, K))
 
 
 @every_loss

@@ -26,19 +26,17 @@ rounding of every p, which large costs would magnify, and what it is off by is t
 
 from __future__ import annotations
 
-import math
 from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from untrue.functional.contract import weigh
 from untrue.functional.formula import Formula, evaluate, softplus
 from untrue.penalty.tensors import transforming
 
-# Elements of a block on the CPU: 1 MiB of float32, so that a block's buffers stay in the cache.
-BLOCK = 1 << 18
+# Elements of a block on the CPU: 2 MiB of float32, so that a block's buffers stay in the cache.
+BLOCK = 1 << 19
 # Below this, what is divided by alpha might overflow.
 SMALLEST_ALPHA = 1e-9
 
@@ -47,7 +45,7 @@ def loss(formula: Formula, z: Tensor) -> Tensor:
     """Loss of logits z (N, k), by the fused way where it applies and the plain one elsewhere."""
     rows = formula.make_rows()
     plain = torch.compiler.is_compiling() or transforming() or rows.requires_grad
-    plain = plain or formula.alpha < SMALLEST_ALPHA
+    plain = plain or formula.alpha < SMALLEST_ALPHA or len(z) == 0
     if plain or not (z.requires_grad and torch.is_grad_enabled()):
         return evaluate(formula, z, rows)
     result: Tensor = _Fused.apply(formula, z, rows)  # type: ignore[no-untyped-call]
@@ -70,11 +68,13 @@ class _Fused(torch.autograd.Function):
             targets = repeat(None) if target is None else torch.split(target, block)
             blocks = zip(torch.split(z, block), torch.split(rows, block), targets, strict=False)
             losses = torch.cat([step(*part, b) for part in blocks])
-        scale = _scale(formula, alpha, len(z))
-        ctx.formula, ctx.scale = formula, scale
+        factor = _factor(formula, alpha, len(z))
+        ctx.formula, ctx.factor = formula, factor
         ctx.save_for_backward(z, rows)
-        weighed = weigh(losses.squeeze(1), formula.shares, formula.ignored)
-        return (weighed if formula.reduction == "none" else weighed.sum()) * scale
+        if formula.ignored is not None:
+            losses.masked_fill_(formula.ignored.unsqueeze(1), 0.0)
+        losses.mul_(factor)
+        return losses.squeeze(1) if formula.reduction == "none" else losses.sum()
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
@@ -84,17 +84,30 @@ class _Fused(torch.autograd.Function):
             # Somebody will differentiate again: give them the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
-        upstream = weigh(upstream * ctx.scale, formula.shares, formula.ignored)
-        return None, gradient * (upstream.unsqueeze(1) if upstream.dim() else upstream), None
+        factor = (upstream.unsqueeze(1) if upstream.dim() else upstream) * ctx.factor
+        if formula.ignored is not None:
+            factor.masked_fill_(formula.ignored.unsqueeze(1), 0.0)
+        return None, gradient.mul_(factor) if _is_last_use(factor) else gradient * factor, None
 
 
-def _scale(formula: Formula, alpha: float, n: int) -> Tensor | float:
-    """What turns the sum of the n losses over alpha into what was asked for."""
-    if formula.reduction != "mean":
-        return alpha
-    if formula.shares is not None:
-        return alpha / formula.shares.sum()
-    return alpha / n if n else math.nan
+def _is_last_use(factor: Tensor) -> bool:
+    """Whether the saved gradient is wanted once more and no more: for one factor, graph not kept.
+
+    Of PyTorch's own questions about it; where they are not to be had, the answer is no.
+    """
+    keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
+    is_many = getattr(torch._C._functorch, "is_legacy_batchedtensor", None)
+    if keeps_graph is None or is_many is None:
+        return False
+    return not (keeps_graph() or is_many(factor) or transforming())
+
+
+def _factor(formula: Formula, alpha: float, n: int) -> Tensor | float:
+    """(n, 1) What each loss over alpha counts in the result; nan if all is ignored in a mean."""
+    if formula.shares is None:
+        return alpha / n if formula.reduction == "mean" else alpha
+    factor = formula.shares.unsqueeze(1) * alpha
+    return factor.div_(formula.shares.sum()) if formula.reduction == "mean" else factor
 
 
 def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
@@ -102,23 +115,24 @@ def _bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
     p = z.softmax(-1)
     best = _position(z)
     p_best = p.gather(1, best)
-    pulled, mean, left = _pulled(p, r, best, p_best)
-    torch.addcmul(pulled, p, b - left, out=r)
+    mean, left = _pull(r, p, best, p_best)
+    r.addcmul_(p, left.sub_(b), value=-1.0)
     if target is None:
         return mean
     r.scatter_(1, target, -b, reduce="add")
-    ce = (z.gather(1, best) - z.gather(1, target)) - p_best.log_()
+    ce = (z.gather(1, best) - z.gather(1, target)).sub_(p_best.log_())
     return mean.add_(ce, alpha=b)
 
 
-def _pulled(p: Tensor, costs: Tensor, at: Tensor, p_at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(n, k) `p (costs - mean)`, the (n, 1) mean of the costs under p, and what it is off by.
+def _pull(costs: Tensor, p: Tensor, at: Tensor, p_at: Tensor) -> tuple[Tensor, Tensor]:
+    """Make costs (n, k) into `p (costs - mean)`; give the (n, 1) mean and what it is off by.
 
     The mean is read off a likely class, `at`: cheaper than a sum, and as exact.
     """
-    pulled = torch._softmax_backward_data(costs, p, -1, p.dtype)
-    mean = costs.gather(1, at).sub_(pulled.gather(1, at).div_(p_at))
-    return pulled, mean, pulled.sum(-1, keepdim=True)
+    mean = costs.gather(1, at)
+    torch._softmax_backward_data(costs, p, -1, p.dtype, grad_input=costs)
+    mean.addcdiv_(costs.gather(1, at), p_at, value=-1.0)
+    return mean, costs.sum(-1, keepdim=True)
 
 
 def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tensor:
@@ -133,13 +147,13 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tens
     d = (top - z.gather(1, second)).add_(q_second.log())
     p_best, c = d.sigmoid(), d.neg().sigmoid_()
     r_best = r.gather(1, best)
-    minus_p = torch.mul(q, -c, out=others)
-    term = r_best * softplus(d) - torch.log1p(minus_p).mul_(r).sum(-1, keepdim=True)
+    logs = torch.mul(q, -c, out=others).log1p_()
+    term = r_best * softplus(d) - logs.mul_(r).sum(-1, keepdim=True)
     # c v is taken as r / (1 / c - q): nothing is infinite where c vanishes.
-    cv = r.div_(torch.sub(c.reciprocal(), q, out=others))
-    pulled, mean, left = _pulled(q, cv, second, q_second)
+    r.div_(torch.sub(c.reciprocal(), q, out=others))
+    mean, left = _pull(r, q, second, q_second)
     s = mean.add_(left)
-    torch.addcmul(pulled, q, (s - r_best).mul_(p_best).add_(c, alpha=b).sub_(left), out=r)
+    r.addcmul_(q, (s - r_best).mul_(p_best).add_(c, alpha=b).sub_(left))
     r.scatter_(1, best, (r_best - s).add_(b).mul_(p_best))
     if target is None:
         return term
@@ -150,7 +164,7 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tens
 
 def _position(z: Tensor) -> Tensor:
     """(n, 1) Where each row has its maximum."""
-    if z.device.type != "cpu":
+    if z.device.type != "cpu" or type(z) is not Tensor:
         return z.argmax(-1, keepdim=True)
     # On the CPU torch takes longer for it than for an exponential; NumPy a tenth of that.
     return torch.from_numpy(z.detach().numpy().argmax(-1, keepdims=True))
