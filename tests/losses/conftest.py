@@ -1,7 +1,8 @@
-"""The losses of the house in one list, and what to feed them."""
+"""The losses of the house in one list, what to feed them, and plain sums to check them by."""
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -104,3 +105,23 @@ def _draw(
         return z, y.softmax(at).to(dtype)
     rest = shape[:0] if len(shape) == 1 else (shape[0], *shape[2:])
     return z, torch.randint(0, K, rest, generator=generator)
+
+
+@pytest.fixture(scope="session")
+def softmax():
+    return _softmax
+
+
+def _softmax(scores: list[float]) -> list[float]:
+    top = max(scores)
+    total = math.fsum(math.exp(s - top) for s in scores)
+    return [math.exp(s - top) / total for s in scores]
+
+
+@pytest.fixture(scope="session")
+def mean_of():
+    return _mean_of
+
+
+def _mean_of(values: list[float]) -> pytest.approx:
+    return pytest.approx(sum(values) / len(values), rel=1e-11)

@@ -1,7 +1,8 @@
-"""Random penalties, each with the matrix that loops over its statement give."""
+"""A list of penalties, random ones with the matrix that loops give, and files of them refused."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,65 @@ import pytest
 from hypothesis import strategies as st
 
 from untrue import Hierarchy, Penalty
+from untrue.errors import PenaltyError
+
+NAMES = ["ray", "snake", "trout", "turtle", "fish"]
+EDGES = [
+    ("animal", "reptile"),
+    ("animal", "fish"),
+    ("reptile", "snake"),
+    ("reptile", "turtle"),
+    ("fish", "ray"),
+    ("fish", "trout"),
+]
+TREE = Hierarchy.from_edges(EDGES, classes=NAMES)
+RULES = {("snake", "ray"): 20.0, ("ray", "trout"): 0.25, ("fish", "snake"): 0.0}
+MATRIX = np.random.default_rng(0).integers(0, 9, (5, 5)) * (1.0 - np.eye(5))
+
+PENALTIES = {
+    "dense": lambda: Penalty.from_matrix(MATRIX, NAMES),
+    "dense, one class": lambda: Penalty.from_matrix([[0.0]]),
+    "rules": lambda: Penalty.from_rules(NAMES, RULES, default=0.5),
+    "rules, defaults": lambda: Penalty.from_rules(NAMES, RULES, default={"ray": 3.0, "fish": 0}),
+    "rules, none": lambda: Penalty.from_rules(NAMES, {}),
+    "rules, zone": lambda: Penalty.random_zone(7, 5, seed=1),
+    "rules, one class": lambda: Penalty.from_rules(["ray"], {}),
+    "tree": lambda: Penalty.from_hierarchy(TREE),
+    "tree, cost": lambda: Penalty.from_hierarchy(TREE, {1: 0.1, 2: 0.7}),
+    "tree, rows": lambda: Penalty.from_hierarchy(TREE).normalized("rows"),
+    "tree, groups": lambda: Penalty.from_groups({"a": ["x", "y"], "b": ["z"]}),
+    "tree, one class": lambda: Penalty.from_hierarchy(Hierarchy([("root", "only")])),
+}
 
 Twin = tuple[Penalty, Any]
 costs = st.sampled_from([0.0, 1.0, 0.1, 2.5, 7.0, 1e-3, 30.0])
+
+
+@pytest.fixture(params=PENALTIES.values(), ids=PENALTIES.keys())
+def make(request: Any) -> Any:
+    """Makes a penalty, any of the list."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def penalties() -> Any:
+    """What makes each penalty of the list, by name."""
+    return PENALTIES
+
+
+@pytest.fixture(scope="session")
+def classes() -> list[str]:
+    return NAMES
+
+
+@pytest.fixture(scope="session")
+def tree() -> Hierarchy:
+    return TREE
+
+
+@pytest.fixture(scope="session")
+def cost_matrix() -> Any:
+    return MATRIX
 
 
 @st.composite
@@ -81,3 +138,24 @@ def by_hand(matrix: Any, scaled: str) -> Any:
 def twins() -> st.SearchStrategy[Twin]:
     """(penalty of any form, its matrix by hand)"""
     return st.one_of(dense_twins(), rules_twins(), tree_twins())
+
+
+@pytest.fixture(scope="session")
+def written() -> Any:
+    return _written
+
+
+def _written(folder: Path, suffix: str, text: str) -> Path:
+    path = folder / f"costs{suffix}"
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.fixture(scope="session")
+def refused() -> Any:
+    return _refused
+
+
+def _refused(path: Path, message: str, **options: Any) -> None:
+    with pytest.raises(PenaltyError, match=rf"costs\.\w+: .*{message}"):
+        Penalty.load(path, **options)
