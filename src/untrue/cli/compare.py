@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from untrue.cli import options
+from untrue.cli.options import reading
 from untrue.cli.sweeping import conduct, share_cores, shown_command
 
 app = typer.Typer()
@@ -17,20 +19,10 @@ EXAMPLE = (
     "runs/patients`. Stop it with Ctrl-C; the same command goes on where it stopped."
 )
 BUDGET = "Budget, the same for every method"
-READING = "Reading your own data"
-MACHINE = "Machine"
 
 
 def budget(what: str) -> Any:
     return typer.Option(help=what, rich_help_panel=BUDGET, show_default=False)
-
-
-def reading(what: str, **more: Any) -> Any:
-    return typer.Option(help=what, rich_help_panel=READING, show_default=False, **more)
-
-
-def machine(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=MACHINE)
 
 
 @app.command(epilog=EXAMPLE)
@@ -88,20 +80,16 @@ def compare(
         str | None, budget("Of the penalty in training: max (the usual), rows or none.")
     ] = None,
     target: Annotated[str | None, reading("The column to learn.")] = None,
-    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None,
-    categorical: Annotated[
-        str | None, reading("Columns of numbers that are names.", metavar="COLS")
-    ] = None,
-    delimiter: Annotated[str | None, reading("Of a CSV file, when no comma.")] = None,
-    image_size: Annotated[int | None, reading("Edge to bring images to, in pixels.")] = None,
-    data_dir: Annotated[
-        Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
-    ] = None,
-    jobs: Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")] = None,
-    threads: Annotated[int | None, machine("Threads of each; else the cores shared out.")] = None,
-    device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None,
-    retry_failed: Annotated[bool, machine("Make failed runs again.")] = False,
-    dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False,
+    ignore: options.Ignore = None,
+    categorical: options.Categorical = None,
+    delimiter: options.Delimiter = None,
+    image_size: options.ImageSize = None,
+    data_dir: options.DataDir = None,
+    jobs: options.Jobs = None,
+    threads: options.Threads = None,
+    device: options.Device = None,
+    retry_failed: options.RetryFailed = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Compare the ways to make fewer costly mistakes, and say which is worth its price.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from untrue.cli import options
+from untrue.cli.options import training
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -20,31 +22,13 @@ EXAMPLE = (
     "Example: `untrue fit patients.csv --target diagnosis --penalty costs.toml --alpha .5 "
     "--out model`"
 )
-TRAINING = "Training"
-READING = "Reading the data"
-
-
-def training(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=TRAINING)
-
-
-def reading(what: str, **more: Any) -> Any:
-    return typer.Option(help=what, rich_help_panel=READING, **more)
 
 
 @app.command(epilog=EXAMPLE)
 def fit(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A table (.csv, .parquet), a folder of images with one folder for each class "
-            "(or train/ and test/ with those), or an .npz file with X and y."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
-    target: Annotated[
-        str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
-    ] = None,
+    data: options.Data,
+    out: options.ModelFolder,
+    target: options.Target = None,
     penalty: Annotated[
         Path | None, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")
     ] = None,
@@ -52,28 +36,22 @@ def fit(
         str, typer.Option(help="bilinear, log-bilinear or cross-entropy.")
     ] = "bilinear",
     alpha: Annotated[float, typer.Option(help="Share of the cost term, 0 (plain) to 1.")] = 0.5,
-    network: Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")] = None,
+    network: options.Network = None,
     baseline: Annotated[
         bool, training("Train the plain cross-entropy model too, to compare.")
     ] = True,
-    epochs: Annotated[int, training("At most so many passes over the data.")] = 100,
-    patience: Annotated[int, training("Stop after so many epochs without progress.")] = 10,
-    batch_size: Annotated[int, training("Examples per step.")] = 64,
-    learning_rate: Annotated[float, training("Of AdamW.")] = 1e-3,
+    epochs: options.Epochs = 100,
+    patience: options.Patience = 10,
+    batch_size: options.BatchSize = 64,
+    learning_rate: options.LearningRate = 1e-3,
     seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
     validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
-    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None,
-    categorical: Annotated[
-        str | None, reading("Columns of numbers that are names.", metavar="COLS")
-    ] = None,
-    delimiter: Annotated[str | None, reading("Of a CSV file, when no comma.")] = None,
-    image_size: Annotated[
-        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the model in the folder.")
-    ] = False,
+    ignore: options.Ignore = None,
+    categorical: options.Categorical = None,
+    delimiter: options.Delimiter = None,
+    image_size: options.ImageSize = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Train a classifier on your own data by what mistakes cost, and show what that bought.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from untrue.cli import options
 from untrue.cli.sweeping import conduct, share_cores, shown_command
 
 app = typer.Typer()
@@ -16,15 +17,10 @@ EXAMPLE = (
     "Stop it with Ctrl-C; the same command goes on where it stopped."
 )
 AXES = "Axes of the experiment"
-MACHINE = "Machine"
 
 
 def axis(what: str) -> Any:
     return typer.Option(help=what, rich_help_panel=AXES, show_default=False)
-
-
-def machine(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=MACHINE)
 
 
 @app.command(epilog=EXAMPLE)
@@ -64,14 +60,12 @@ def run(
     limit_train: Annotated[str | None, axis("Only so many training images.")] = None,
     limit_test: Annotated[str | None, axis("Only so many test images.")] = None,
     normalization: Annotated[str | None, axis("Of the penalty: rows, max or none.")] = None,
-    data_dir: Annotated[
-        Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
-    ] = None,
-    jobs: Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")] = None,
-    threads: Annotated[int | None, machine("Threads of each; else the cores shared out.")] = None,
-    device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None,
-    retry_failed: Annotated[bool, machine("Make failed runs again.")] = False,
-    dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False,
+    data_dir: options.DataDir = None,
+    jobs: options.Jobs = None,
+    threads: options.Threads = None,
+    device: options.Device = None,
+    retry_failed: options.RetryFailed = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
 

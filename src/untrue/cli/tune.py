@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from untrue.cli.fit import EpochLines, reading, training
+from untrue.cli import options
+from untrue.cli.fit import EpochLines
+from untrue.cli.options import training
 
 app = typer.Typer()
 
@@ -19,13 +21,7 @@ EXAMPLE = (
 
 @app.command(epilog=EXAMPLE)
 def tune(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A table (.csv, .parquet), a folder of images with one folder for each class "
-            "(or train/ and test/ with those), or an .npz file with X and y."
-        ),
-    ],
+    data: options.Data,
     budget: Annotated[
         list[str],
         typer.Option(
@@ -33,14 +29,12 @@ def tune(
             '(of the held-out part), "across groups <= 2%", "expected cost <= 0.1". Repeatable.'
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
+    out: options.ModelFolder,
     max_accuracy_drop: Annotated[
         float | None,
         typer.Option(help="Points of accuracy that may be lost beside the plain model.", min=0),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
-    ] = None,
+    target: options.Target = None,
     penalty: Annotated[
         Path | None,
         typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy; else all cost 1."),
@@ -69,31 +63,25 @@ def tune(
         list[str] | None,
         typer.Option(help="bilinear or log-bilinear; else both. May be repeated."),
     ] = None,
-    network: Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")] = None,
-    epochs: Annotated[int, training("At most so many passes over the data.")] = 100,
-    patience: Annotated[int, training("Stop after so many epochs without progress.")] = 10,
-    batch_size: Annotated[int, training("Examples per step.")] = 64,
-    learning_rate: Annotated[float, training("Of AdamW.")] = 1e-3,
+    network: options.Network = None,
+    epochs: options.Epochs = 100,
+    patience: options.Patience = 10,
+    batch_size: options.BatchSize = 64,
+    learning_rate: options.LearningRate = 1e-3,
     seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
     validation_share: Annotated[
         float, training("Of the rest, held back in each training to stop by.")
     ] = 0.15,
-    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None,
-    categorical: Annotated[
-        str | None, reading("Columns of numbers that are names.", metavar="COLS")
-    ] = None,
-    delimiter: Annotated[str | None, reading("Of a CSV file, when no comma.")] = None,
-    image_size: Annotated[
-        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
-    ] = None,
+    ignore: options.Ignore = None,
+    categorical: options.Categorical = None,
+    delimiter: options.Delimiter = None,
+    image_size: options.ImageSize = None,
     record: Annotated[
         Path | None,
         typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the model in the folder.")
-    ] = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Say what must hold, and get the weakest intervention that holds it.
 

@@ -8,7 +8,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
-from untrue.functional.contract import check_reduction
+from untrue.functional.contract import as_penalty, check_reduction
+from untrue.penalty import Penalty
+from untrue.penalty.tensors import make_costs
 
 
 class ClassLoss(nn.Module):
@@ -50,6 +52,24 @@ class ClassLoss(nn.Module):
             "ignore_index": self.ignore_index,
             "reduction": self.reduction,
         }
+
+
+class PenaltyLoss(ClassLoss):
+    """A loss by a `Penalty`, or by the one that a (C, C) matrix of costs makes."""
+
+    def __init__(
+        self,
+        penalty: Penalty | Any,
+        *,
+        weight: Tensor | None,
+        ignore_index: int,
+        reduction: str,
+    ) -> None:
+        penalty = as_penalty(penalty)
+        super().__init__(
+            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
+        )
+        self.penalty, self.costs = penalty, make_costs(penalty)
 
 
 def check_range(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:

@@ -9,16 +9,14 @@ from torch import Tensor
 
 from untrue import functional
 from untrue.errors import UntrueWarning
-from untrue.functional.contract import as_penalty
-from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
-from untrue.penalty.tensors import make_costs
 
 # From here on the cross-entropy is too weak to hold training away from a class that costs nothing.
 COLLAPSE_ALPHA = 0.9
 
 
-class MixedLoss(ClassLoss):
+class MixedLoss(PenaltyLoss):
     """What both losses share: the penalty on its device, alpha, and the options."""
 
     def __init__(
@@ -31,14 +29,8 @@ class MixedLoss(ClassLoss):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        penalty = as_penalty(penalty)
-        super().__init__(
-            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
-        )
-        check_range("label_smoothing", label_smoothing, 0.0, 1.0)
-        self.penalty = penalty
-        self.costs = make_costs(penalty)
-        self.label_smoothing = label_smoothing
+        super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
+        self.label_smoothing = check_range("label_smoothing", label_smoothing, 0.0, 1.0)
         self._warned = False
         self.alpha = alpha
 

@@ -7,10 +7,10 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from untrue.functional.contract import as_costs, as_penalty, read_batch
-from untrue.losses.base import ClassLoss, check_range
+from untrue.functional.contract import as_costs, read_batch
+from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
-from untrue.penalty.tensors import Costs, make_costs
+from untrue.penalty.tensors import Costs
 
 
 def squared_emd_loss(
@@ -52,7 +52,7 @@ def squared_emd_loss(
     return batch.finish(losses)
 
 
-class SquaredEMDLoss(ClassLoss):
+class SquaredEMDLoss(PenaltyLoss):
     """`CE + strength sum_j p_j^2 (A[y, j] - mu)`: like the bilinear term, with squared weights.
 
     paper       Hou, Yu, Samaras, 2016 (squared earth mover's distance)
@@ -78,11 +78,7 @@ class SquaredEMDLoss(ClassLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        penalty = as_penalty(penalty)
-        super().__init__(
-            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
-        )
-        self.penalty, self.costs = penalty, make_costs(penalty)
+        super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
         self.strength = check_range("strength", strength, 0.0)
         self.mu = check_range("mu", mu)
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from untrue.errors import ArgumentError
-from untrue.functional.contract import as_costs, as_penalty, read_batch
+from untrue.functional.contract import as_costs, read_batch
 from untrue.functional.formula import softplus
-from untrue.losses.base import ClassLoss
+from untrue.losses.base import PenaltyLoss
 from untrue.penalty import Penalty
-from untrue.penalty.tensors import Costs, make_costs
+from untrue.penalty.tensors import Costs
 
 
 def cost_regression_loss(
@@ -48,7 +48,7 @@ def cost_regression_loss(
     return batch.finish(softplus(torch.where(own, above, -above)).sum(-1))
 
 
-class CostRegressionLoss(ClassLoss):
+class CostRegressionLoss(PenaltyLoss):
     """`sum_j softplus(s_j (r_j - A[y, j]))`: the outputs r are costs, and `decide` takes the least.
 
     paper       Chung, Lin, Yang, IJCAI 2016 (smooth one-sided regression, SOSR)
@@ -73,11 +73,7 @@ class CostRegressionLoss(ClassLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        penalty = as_penalty(penalty)
-        super().__init__(
-            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
-        )
-        self.penalty, self.costs = penalty, make_costs(penalty)
+        super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
 
     def forward(self, outputs: Tensor, target: Tensor) -> Tensor:
         return cost_regression_loss(outputs, target, self.costs, **self._options())

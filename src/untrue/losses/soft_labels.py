@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from untrue.functional.contract import Batch, as_costs, as_penalty, read_batch
+from untrue.functional.contract import Batch, as_costs, read_batch
 from untrue.hierarchy import Hierarchy
-from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.base import PenaltyLoss, check_range
 from untrue.losses.subtrees import as_tree
 from untrue.penalty import Penalty
-from untrue.penalty.tensors import Costs, make_costs, product
+from untrue.penalty.tensors import Costs, product
 
 # Cells of the table of labels that are held at once when targets are probabilities.
 BLOCK = 1 << 22
@@ -71,7 +71,7 @@ def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:
     return labels
 
 
-class CostSmoothedLoss(ClassLoss):
+class CostSmoothedLoss(PenaltyLoss):
     """CE to `(1 - epsilon) onehot_y + epsilon softmax_j(-gamma A[y, j])`.
 
     paper       label smoothing, with the smoothing placed by cost
@@ -96,11 +96,7 @@ class CostSmoothedLoss(ClassLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        penalty = as_penalty(penalty)
-        super().__init__(
-            penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
-        )
-        self.penalty, self.costs = penalty, make_costs(penalty)
+        super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
         self.epsilon = check_range("epsilon", epsilon, 0.0, 1.0)
         self.gamma = check_range("gamma", gamma, 0.0)
 
@@ -115,7 +111,7 @@ class CostSmoothedLoss(ClassLoss):
         )
 
 
-class SoftLabelLoss(ClassLoss):
+class SoftLabelLoss(PenaltyLoss):
     """CE to `softmax_j(-beta h(y, j) / h_max)`, h the height of the lowest common ancestor.
 
     paper       Bertinetto et al., CVPR 2020 (soft labels)
@@ -141,13 +137,10 @@ class SoftLabelLoss(ClassLoss):
         reduction: str = "mean",
     ) -> None:
         hierarchy = as_tree(tree)
-        super().__init__(
-            hierarchy.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
-        )
-        self.tree, self.beta = hierarchy, check_range("beta", beta, 0.0)
         tallest = max(hierarchy.max_height, 1)
-        self.penalty = Penalty.from_hierarchy(hierarchy, lambda height: height / tallest)
-        self.costs = make_costs(self.penalty)
+        penalty = Penalty.from_hierarchy(hierarchy, lambda height: height / tallest)
+        super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
+        self.tree, self.beta = hierarchy, check_range("beta", beta, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"epsilon": 1.0, "gamma": self.beta}

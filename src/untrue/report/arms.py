@@ -32,6 +32,11 @@ class Arm:
         return self.loss == "cross-entropy"
 
     @property
+    def decided(self) -> str:
+        """How its answers are chosen, in words."""
+        return "least cost" if self.decision == "least-cost" else "most probable"
+
+    @property
     def name(self) -> str:
         """'baseline', 'bilinear, alpha 0.9, least-cost decision'."""
         parts = [NAMES.get(self.loss, self.loss)]

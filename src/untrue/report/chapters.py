@@ -72,6 +72,15 @@ def repetitions(arms: Arms, chosen: Iterable[Arm]) -> str:
     return f"Means over {few} to {many} repetitions; bars are 95 % intervals (Student t)."
 
 
+def beside_published(called: str) -> tuple[Column, Column, Column]:
+    """Of a measure in percent: ours, its difference to the baseline, and the paper's."""
+    return (
+        Column(f"{called} (%)", ".2f"),
+        Column(f"{called}: difference (points)", "+.2f"),
+        Column(f"{called}: published (%)", ".2f"),
+    )
+
+
 def plain(series: Iterable[Series | None]) -> tuple[Series, ...]:
     """The series that have points."""
     return tuple(s for s in series if s is not None and s.points)

@@ -10,6 +10,7 @@ from untrue.report.chapters import (
     STYLES,
     Chapter,
     Item,
+    beside_published,
     plain,
     repetitions,
     runs,
@@ -135,7 +136,7 @@ def _table(collected: Collected, arms: Arms, loss: str) -> Table:
     chosen = [*arms.select(loss="cross-entropy"), *arms.select(loss=loss)]
     rows: list[tuple[Cell, ...]] = []
     for arm in chosen:
-        cells: list[Cell] = [arm.alpha, _decided(arm)]
+        cells: list[Cell] = [arm.alpha, arm.decided]
         for measure, _, _ in MEASURES:
             cells += [arms.mean(arm, measure), arms.change(arm, measure)]
             cells.append(
@@ -145,12 +146,7 @@ def _table(collected: Collected, arms: Arms, loss: str) -> Table:
             )
         rows.append((*cells, arms.repetitions(arm)))
     columns = [Column("alpha", "g"), Column("decision")]
-    for _, called, _ in MEASURES:
-        columns += [
-            Column(f"{called} (%)", ".2f"),
-            Column(f"{called}: difference (points)", "+.2f"),
-            Column(f"{called}: published (%)", ".2f"),
-        ]
+    columns += [column for _, called, _ in MEASURES for column in beside_published(called)]
     return Table(
         title=f"Hierarchy, {loss} loss, {collected.sweep.data}",
         see="Means with 95 % intervals; differences are to the baseline of the same repetition. "
@@ -159,10 +155,6 @@ def _table(collected: Collected, arms: Arms, loss: str) -> Table:
         rows=tuple(rows),
         strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
     )
-
-
-def _decided(arm: Arm) -> str:
-    return "least cost" if arm.decision == "least-cost" else "most probable"
 
 
 def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from untrue.report.arms import Arm, Arms
-from untrue.report.chapters import Chapter, Item, plain, repetitions, told
+from untrue.report.chapters import Chapter, Item, beside_published, plain, repetitions, told
 from untrue.report.figures import Axis, Curves, Point, Series
 from untrue.report.hierarchies import paper_name
 from untrue.report.published import SOURCE, published_value
@@ -126,7 +126,7 @@ def _table(collected: Collected, arms: Arms) -> Table:
             "all" if arm.small_count is None else f"{arm.small_count}",
             "baseline" if arm.is_baseline else arm.loss,
             arm.alpha,
-            "least cost" if arm.decision == "least-cost" else "most probable",
+            arm.decided,
         ]
         for measure, _, _ in MEASURES:
             theirs = _published(
@@ -139,12 +139,7 @@ def _table(collected: Collected, arms: Arms) -> Table:
             ]
         rows.append((*cells, arms.repetitions(arm)))
     columns = [Column("N"), Column("loss"), Column("alpha", "g"), Column("decision")]
-    for _, called, _ in MEASURES:
-        columns += [
-            Column(f"{called} (%)", ".2f"),
-            Column(f"{called}: difference (points)", "+.2f"),
-            Column(f"{called}: published (%)", ".2f"),
-        ]
+    columns += [column for _, called, _ in MEASURES for column in beside_published(called)]
     return Table(
         title=f"Small sample, {collected.sweep.data}",
         see="N: training images left of each small class. Means with 95 % intervals; differences "

@@ -55,7 +55,7 @@ def table(collected: Collected, arms: Arms, size: int) -> Table:
         (
             "baseline" if arm.is_baseline else arm.loss,
             arm.alpha,
-            "least cost" if arm.decision == "least-cost" else "most probable",
+            arm.decided,
             arms.mean(arm, "zone_errors"),
             arms.change(arm, "zone_errors"),
             arms.mean(arm, "total_error_pct"),

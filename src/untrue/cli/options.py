@@ -1,0 +1,60 @@
+"""Options that several commands have, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+TRAINING = "Training"
+READING = "Reading your own data"
+MACHINE = "Machine"
+
+
+def training(what: str) -> Any:
+    return typer.Option(help=what, rich_help_panel=TRAINING)
+
+
+def reading(what: str, **more: Any) -> Any:
+    return typer.Option(help=what, rich_help_panel=READING, **more)
+
+
+def machine(what: str) -> Any:
+    return typer.Option(help=what, rich_help_panel=MACHINE)
+
+
+# A person's own data.
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="A table (.csv, .parquet), a folder of images with one folder for each class "
+        "(or train/ and test/ with those), or an .npz file with X and y."
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
+]
+Ignore = Annotated[str | None, reading("Columns to leave out.", metavar="COLS")]
+Categorical = Annotated[str | None, reading("Columns of numbers that are names.", metavar="COLS")]
+Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
+ImageSize = Annotated[int | None, reading("Edge to bring images to, in pixels; else near theirs.")]
+
+# A model of it.
+Network = Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")]
+Epochs = Annotated[int, training("At most so many passes over the data.")]
+Patience = Annotated[int, training("Stop after so many epochs without progress.")]
+BatchSize = Annotated[int, training("Examples per step.")]
+LearningRate = Annotated[float, training("Of AdamW.")]
+ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]
+
+# Many models.
+DataDir = Annotated[
+    Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
+]
+Jobs = Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")]
+Threads = Annotated[int | None, machine("Threads of each; else the cores shared out.")]
+Device = Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")]
+RetryFailed = Annotated[bool, machine("Make failed runs again.")]
+DryRun = Annotated[bool, machine("Say what would be trained, and end.")]
