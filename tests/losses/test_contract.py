@@ -96,6 +96,24 @@ def test_nothing_to_learn_from_gives_what_pytorch_gives(make, draw, reduction) -
         torch.testing.assert_close(ours.grad, theirs.grad, equal_nan=True)
 
 
+@pytest.mark.parametrize("wrong", [K, -1, 10**6])
+def test_a_target_that_is_no_class_is_refused(make, draw, wrong) -> None:
+    loss = make()
+    z, y = draw(5, K, loss=loss)
+    y[3] = wrong
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range)"):
+        loss(z, y)
+
+
+@pytest.mark.parametrize("wrong", [K, -1])
+@pytest.mark.parametrize("learning", [True, False])
+def test_ours_name_such_a_target_as_pytorch_does(make_ours, draw, wrong, learning) -> None:
+    z, y = draw(5, K)
+    y[3] = wrong
+    with pytest.raises(IndexError, match=f"^Target {wrong} is out of bounds for 7 classes"):
+        make_ours()(z.requires_grad_(learning), y)
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean"])
 def test_gradients_pass_gradcheck_twice(make, draw, reduction) -> None:
     loss = make(reduction=reduction)

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
 from untrue.functional import fused
-from untrue.functional.contract import as_costs, as_rows, read_batch
+from untrue.functional.contract import as_costs, as_rows, check_targets, read_batch
 from untrue.functional.formula import Formula, Term, log1m_softmax
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
@@ -138,7 +138,13 @@ def _mixed_loss(
     apart = soft or label_smoothing > 0.0
     ce_target = None if apart else batch.target
     formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
-    loss = fused.loss(formula, z)
+    try:
+        loss = fused.loss(formula, z)
+    except (IndexError, RuntimeError):
+        # Values are looked at only now, to say what PyTorch says of such a target.
+        if batch.target is not None:
+            check_targets(batch.target, costs.n_classes)
+        raise
     if apart and alpha < 1.0:
         loss = alpha * loss + (1.0 - alpha) * plain()
     return batch.cast(loss)

@@ -115,6 +115,15 @@ def check_shapes(
     return soft
 
 
+def check_targets(target: Tensor, n_classes: int) -> None:
+    """Refuse class indices that are no classes, as `cross_entropy` does."""
+    wrong = target[(target < 0) | (target >= n_classes)]
+    if len(wrong):
+        raise IndexError(
+            f"Target {int(wrong[0])} is out of bounds for {n_classes} classes."
+        ) from None
+
+
 def check_logits(logits: Tensor, n_classes: int, n_outputs: int | None = None) -> int:
     """The dimension of the classes, or of the `n_outputs` that stand for them."""
     if logits.dim() < 1:

@@ -195,7 +195,8 @@ def ragged(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
 
     The shape depends on the penalty alone, never on the targets, so nothing has to be looked at.
     """
-    begin, end = starts[target][:, None], starts[target + 1][:, None]
+    # Not by brackets, which would take -1 for the last class.
+    begin, end = (torch.index_select(starts, 0, at)[:, None] for at in (target, target + 1))
     index = begin + torch.arange(most, device=target.device)
     there = index < end
     return torch.where(there, index, 0), there
