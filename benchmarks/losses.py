@@ -7,6 +7,7 @@ cross-entropy in the same round).
 Run: `python -m benchmarks.losses`.
 
 by hand    softmax times A[y];  one-hot times A, then softmax
+rivals     by a tree, at 1,000 classes
 goals      dense at most 2.0 for k >= 1,000; rules and tree at most 2.5
 """
 
@@ -24,12 +25,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks import record
-from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
+from untrue import (
+    BilinearLoss,
+    ClassWeightedLoss,
+    CostRegressionLoss,
+    CostSmoothedLoss,
+    HierarchicalLoss,
+    Hierarchy,
+    LogBilinearLoss,
+    Penalty,
+    SquaredEMDLoss,
+)
 from untrue.lab.machine import hardware
 
 ALPHA = 0.5
 DENSE = (10, 100, 1_000, 10_000)
 SPARSE = (10_000, 100_000)
+RIVALS = 1_000
 BATCHES = (128, 2_048)
 LARGEST = 30_000_000  # logits in a batch: 2,048 x 100,000 does not fit
 GOALS = {"dense": 2.0, "rules": 2.5, "tree": 2.5}
@@ -82,10 +94,25 @@ def losses(k: int) -> dict[str, Step]:
         rules = {(i, (i + step) % k): 5.0 for i in range(k) for step in (1, 2)}
         penalties["rules"] = Penalty.from_rules(k, rules)
         penalties["tree"] = Penalty.from_hierarchy(taxonomy(k))
+    if k == RIVALS:
+        steps |= rivals(k)
     for form, penalty in penalties.items():
         steps[f"{form} bilinear"] = BilinearLoss(penalty, ALPHA)
         steps[f"{form} log-bilinear"] = LogBilinearLoss(penalty, ALPHA)
     return steps
+
+
+def rivals(k: int) -> dict[str, Step]:
+    """Other losses that know what a mistake costs, by a tree."""
+    tree = taxonomy(k)
+    penalty = Penalty.from_hierarchy(tree)
+    return {
+        "rival: class-weighted": ClassWeightedLoss(penalty),
+        "rival: cost-smoothed": CostSmoothedLoss(penalty),
+        "rival: squared-emd": SquaredEMDLoss(penalty),
+        "rival: sosr": CostRegressionLoss(penalty),
+        "rival: hxe": HierarchicalLoss(tree),
+    }
 
 
 def by_hand(costs: Tensor) -> dict[str, Step]:

@@ -226,11 +226,19 @@ def test_a_terminal_gets_a_live_display(tmp_path: Path) -> None:
     assert "left" in text
 
 
-def test_a_dry_run_trains_nothing(tmp_path: Path) -> None:
-    done = untrue(*TINY, "--out", tmp_path, "--dry-run")
+def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    done = untrue(*TINY, "--out", tmp_path / "runs", "--dry-run")
     assert done.returncode == 0
     assert "5 to train" in done.stdout
-    assert finished(tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(tmp_path: Path) -> None:
+    assert untrue(*TINY, "--out", tmp_path, "--alpha", "0").returncode == 0
+    before = (tmp_path / "runs.sqlite").read_bytes()
+    done = untrue(*TINY, "--out", tmp_path, "--dry-run")
+    assert "5 models, 1 done already, 4 to train" in done.stdout
+    assert (tmp_path / "runs.sqlite").read_bytes() == before
 
 
 def test_a_toml_file_is_an_experiment(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from untrue.cli import options
 from untrue.cli.options import reading
-from untrue.cli.sweeping import conduct, share_cores, shown_command
+from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
 
 app = typer.Typer()
 
@@ -143,13 +143,11 @@ def compare(
     from rich.console import Console
 
     from untrue.lab.executor import LocalProcesses
-    from untrue.lab.lock import locked
-    from untrue.lab.store import Store
 
     console = Console(soft_wrap=True, highlight=False)
     for note in notes:
         console.print(note, markup=False)
-    with locked(out), Store.write(out) as store:
+    with store_in(out, dry_run=dry_run) as store:
         sweep.note(store, planned, subject.info, subject.labels_of)
         executor = LocalProcesses(jobs, threads, device, data_dir, subject.own)
         failed = conduct(
@@ -163,9 +161,11 @@ def compare(
             dry_run=dry_run,
         )
         done = sweep.outlook(store, planned).done
-        if dry_run or not done:
-            console.print(str(store.path), markup=False)
-    if done and not dry_run:
+    if dry_run:
+        return
+    if not done:
+        console.print(str(store.path), markup=False)
+    else:
         from untrue.cli.showing import show_report
         from untrue.report.sweeps import report
 

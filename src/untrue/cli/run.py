@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from untrue.cli import options
-from untrue.cli.sweeping import conduct, share_cores, shown_command
+from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
 
 app = typer.Typer()
 
@@ -109,11 +109,9 @@ def run(
     from rich.console import Console
 
     from untrue.lab.executor import LocalProcesses
-    from untrue.lab.lock import locked
-    from untrue.lab.store import Store
 
     console = Console(soft_wrap=True, highlight=False)
-    with locked(place), Store.write(place) as store:
+    with store_in(place, dry_run=dry_run) as store:
         planned = sweep.prepare(
             store, design, axes, loaded, scale=scale or "desk", command=shown_command()
         )
@@ -130,6 +128,7 @@ def run(
             retry_failed=retry_failed,
             dry_run=dry_run,
         )
-        console.print(str(store.path), markup=False)
+        if not dry_run:
+            console.print(str(store.path), markup=False)
     if failed:
         raise typer.Exit(1)

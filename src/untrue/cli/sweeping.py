@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from untrue.errors import ArgumentError
@@ -21,6 +23,24 @@ if TYPE_CHECKING:
 
 # Seconds until the first process trains, most of them for importing torch.
 START = 3.0
+
+
+@contextmanager
+def store_in(place: Path, *, dry_run: bool) -> Iterator[Store]:
+    """The store of a directory, for this process alone; of a dry run a copy that is thrown away."""
+    from untrue.lab.lock import locked
+    from untrue.lab.store import FILE, Store
+
+    if not dry_run:
+        with locked(place), Store.write(place) as store:
+            yield store
+        return
+    with TemporaryDirectory() as elsewhere:
+        if (place / FILE).exists():
+            with Store.read(place) as there:
+                there.copy_to(Path(elsewhere))
+        with Store.write(elsewhere) as store:
+            yield store
 
 
 def conduct(
@@ -42,8 +62,10 @@ def conduct(
     ahead = sweep.outlook(store, planned, retry_failed=retry_failed)
     seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads)
     console.print(greeting(planned, ahead, seconds, jobs=jobs), markup=False)
+    if dry_run:
+        return 0
     failed = 0
-    if ahead.todo and not dry_run:
+    if ahead.todo:
         events = events_of()
         shown = display(console, done=ahead.done, expected=ahead.expected, seconds_left=seconds)
         try:

@@ -22,7 +22,7 @@ import dataclasses
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -157,6 +157,11 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def copy_to(self, directory: Path) -> None:
+        """Everything in it as another store."""
+        with closing(sqlite3.connect(directory / FILE)) as copy, _told(self.path):
+            self._db.backup(copy)
 
     def close(self) -> None:
         self._db.close()
