@@ -149,7 +149,10 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
         (["show", "costs.txt"], "a penalty file ends in .csv, .json, .toml, .npy; got '.txt'"),
         (["new"], "Name the classes (--classes a,b,c) or give a tree (--hierarchy)."),
         (["new", "--classes", "a"], "needs at least two classes; got 1"),
-        (["new", "--classes", "a,,b"], "got 'a,,b'."),
+        (
+            ["new", "--classes", "a,,b"],
+            "separated by single commas, and quoted where they hold one (\"a, b\",c); got 'a,,b'.",
+        ),
         (["new", "--classes", "a,b", "--out", "x.csv"], "must end in .toml"),
         (["new", "--hierarchy", "tree.txt"], "a tree of classes ends in .csv or .json"),
         (
