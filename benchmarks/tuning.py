@@ -1,7 +1,7 @@
 """How often `untrue tune` holds its word on examples it never saw: scikit-learn's digits.
 
-For each seed: does the plain model keep "*->8 <= 1%" by its bound on the examples tuned on, and does
-the tuned one keep the rate and the accuracy it was allowed to lose on the held-out part.
+For each seed: does the plain model keep "*->8 <= 1%" by its bound on the examples tuned on, and
+does the tuned one keep the rate and the accuracy it was allowed to lose on the held-out part.
 Run: `python -m benchmarks.tuning`.
 """
 
