@@ -10,7 +10,7 @@ from __future__ import annotations
 from sklearn.datasets import load_digits
 
 from benchmarks import record
-from untrue.tools.tune import tune
+from untrue.tools.tuning.tune import tune
 
 BUDGET, LIMIT = "*->8 <= 1%", 0.01
 # Confidence, accuracy drop allowed in points, seeds.

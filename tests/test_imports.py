@@ -26,7 +26,7 @@ ROOMS = [
     "metrics",
     "penalty",
     "hierarchy",
-    "placing",
+    "atomic_files",
     "errors",
 ]
 ADAPTERS = {"sklearn", "boosting"}

@@ -32,7 +32,7 @@ _HOME = {
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
     "Temperature": "untrue.decision",
-    "tune": "untrue.tools.tune",
+    "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
 }
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         SquaredEMDLoss,
     )
     from untrue.penalty import Penalty
-    from untrue.tools.tune import tune
+    from untrue.tools.tuning.tune import tune
 
 __all__ = [
     "AlphaSchedule",

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from untrue import Penalty
 from untrue.cli import exit_code
-from untrue.tools.model_folder import load_model
+from untrue.tools.fitting.model_folder import load_model
 
 WINES = ["barolo", "grignolino", "barbera"]
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 from untrue import Penalty
 from untrue.cli import exit_code
-from untrue.tools.model_folder import load_model
+from untrue.tools.fitting.model_folder import load_model
 
 CLASSES = [f"<i>{i}</i>" for i in range(10)]
 TUNE = [

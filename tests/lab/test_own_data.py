@@ -11,11 +11,11 @@ from sklearn.datasets import load_wine
 
 import untrue
 from untrue.errors import ArgumentError, DataError, UntrueWarning
-from untrue.lab import comparison, subjects
+from untrue.lab import compare_data, comparison
+from untrue.lab.compare_data import OwnSubject
 from untrue.lab.own_data import OwnData
 from untrue.lab.own_training import train
 from untrue.lab.records import RunConfig
-from untrue.lab.subjects import OwnSubject
 
 WINES = ("barolo", "grignolino", "barbera")
 
@@ -31,7 +31,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def subject(table: Path) -> OwnSubject:
-    found = subjects.find(str(table), reading=OwnData(table, target="wine", classes=WINES))
+    found = compare_data.find(str(table), reading=OwnData(table, target="wine", classes=WINES))
     assert isinstance(found, OwnSubject)
     return found
 
@@ -125,17 +125,17 @@ def test_what_own_data_do_not_know_is_refused(
 def test_a_class_of_the_penalty_that_no_example_has_is_named(table: Path) -> None:
     more = (*WINES, "dolcetto")
     with pytest.warns(UntrueWarning, match="dolcetto"):
-        found = subjects.find(str(table), reading=OwnData(table, target="wine", classes=more))
+        found = compare_data.find(str(table), reading=OwnData(table, target="wine", classes=more))
     assert found.info.classes == more
 
 
 def test_names_paths_and_neither(table: Path) -> None:
-    assert subjects.find("digits").own is None
+    assert compare_data.find("digits").own is None
     with pytest.raises(ArgumentError, match="digits is a data set of the lab; target is for own"):
-        subjects.find("digits", reading=OwnData(Path("digits"), target="wine"))
+        compare_data.find("digits", reading=OwnData(Path("digits"), target="wine"))
     with pytest.raises(ArgumentError, match=r"there is no 'digts'; did you mean 'digits'\?"):
-        subjects.find("digts")
+        compare_data.find("digts")
     with pytest.raises(ArgumentError, match="Name the column to learn with --target"):
-        subjects.find(str(table))
+        compare_data.find(str(table))
     with pytest.raises(DataError, match="barbera"):
-        subjects.find(str(table), reading=OwnData(table, target="wine", classes=WINES[:2]))
+        compare_data.find(str(table), reading=OwnData(table, target="wine", classes=WINES[:2]))

@@ -6,7 +6,7 @@ judges. `raised` makes a budget's mistakes dearer, by a multiplier each. Needs n
 """
 
 from untrue.budgets.budget import Budget
-from untrue.budgets.raising import raised
 from untrue.budgets.resolved import ResolvedBudget, Verdict, resolve_all
+from untrue.budgets.scaling import raised
 
 __all__ = ["Budget", "ResolvedBudget", "Verdict", "raised", "resolve_all"]

@@ -18,7 +18,7 @@ from untrue.hierarchy.super_classes import super_level
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, class_indices, read_groups
 from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import DensePenalty, Penalty, RulesPenalty, TreePenalty
-from untrue.penalty.dear import zone_limit
+from untrue.penalty.costly import zone_limit
 
 # A mean over so many cells is mean enough, and quick.
 MOST_CELLS = 2**21

@@ -11,7 +11,7 @@ import typer
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from untrue.tools.audit import AuditResult
+    from untrue.tools.auditing.audit import AuditResult
 
 app = typer.Typer()
 
@@ -58,14 +58,14 @@ def audit(
     Prints the measures and writes them as a page, with the confusion matrix by cost and by count.
     With probabilities also: calibration, and what deciding by least expected cost would change.
     """
-    from untrue.cli.showing import console, say, show
+    from untrue.cli.console import console, say, show
     from untrue.penalty import Penalty
-    from untrue.report import audit_page
-    from untrue.report.measures import costliest
-    from untrue.report.page import write, write_text
-    from untrue.tools.audit import audit as run_audit
-    from untrue.tools.json_numbers import plain
-    from untrue.tools.trees import read_tree
+    from untrue.report.document.page import write, write_text
+    from untrue.report.own import audit as audit_page
+    from untrue.report.own.measures import costliest
+    from untrue.tools.auditing.audit import audit as run_audit
+    from untrue.tools.reading.json_numbers import plain
+    from untrue.tools.reading.trees import read_tree
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():

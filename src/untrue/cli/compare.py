@@ -112,13 +112,13 @@ def compare(
         "limit_test": limit_test,
         "normalization": normalization,
     }
-    from untrue.lab import comparison, subjects, sweep
+    from untrue.lab import compare_data, comparison, sweep
     from untrue.lab.own_data import OwnData
-    from untrue.tools.features import split_columns
+    from untrue.tools.reading.features import split_columns
 
     names = comparison.read_methods(methods)
     chosen = comparison.with_strengths(names, scale, comparison.read_strengths(strength or ()))
-    subject = subjects.find(
+    subject = compare_data.find(
         data,
         data_dir=data_dir,
         reading=OwnData(
@@ -166,8 +166,8 @@ def compare(
     if not done:
         console.print(str(store.path), markup=False)
     else:
-        from untrue.cli.showing import show_report
-        from untrue.report.sweeps import report
+        from untrue.cli.console import show_report
+        from untrue.report.sweep.assemble import report
 
         show_report(console, report(out))
     if failed:

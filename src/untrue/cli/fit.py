@@ -14,7 +14,7 @@ from untrue.errors import ArgumentError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from untrue.tools.training import Progress
+    from untrue.tools.fitting.training import Progress
 
 app = typer.Typer()
 
@@ -64,9 +64,9 @@ def fit(
     if not 0 < learning_rate < float("inf"):
         raise ArgumentError(f"`learning_rate` must be positive; got {learning_rate}.")
     from untrue.penalty import Penalty
-    from untrue.tools.features import split_columns
-    from untrue.tools.model_folder import check_target, save_model
-    from untrue.tools.sources import open_source
+    from untrue.tools.fitting.model_folder import check_target, save_model
+    from untrue.tools.reading.features import split_columns
+    from untrue.tools.reading.sources import open_source
 
     check_target(out, overwrite=overwrite)
     costs = Penalty.load(penalty) if penalty else None
@@ -79,12 +79,12 @@ def fit(
         image_size=image_size,
     )
 
-    from untrue.cli.showing import console, say, show
-    from untrue.report.fit_page import changes_table, fit_page, lead, metrics, ways_table
-    from untrue.report.measures import costliest
-    from untrue.report.page import write
-    from untrue.tools.fit import fit as run_fit
-    from untrue.tools.training import Settings
+    from untrue.cli.console import console, say, show
+    from untrue.report.document.page import write
+    from untrue.report.own.fit import changes_table, fit_page, lead, metrics, ways_table
+    from untrue.report.own.measures import costliest
+    from untrue.tools.fitting.fit import fit as run_fit
+    from untrue.tools.fitting.training import Settings
 
     where = console()
     say(where, f"{data}: {len(source):,} examples ({source.kind})")

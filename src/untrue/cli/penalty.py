@@ -30,12 +30,12 @@ def show(
     classes: Names = None,
 ) -> None:
     """Print what each mistake costs: the matrix, or of many classes the dearest mistakes."""
-    from untrue.cli.showing import console, say
-    from untrue.cli.showing import show as print_table
+    from untrue.atomic_files import check_parent, place_text
+    from untrue.cli.console import console, say
+    from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
-    from untrue.placing import check_parent, place_text
-    from untrue.report.penalty_page import cost_tables, penalty_page
-    from untrue.tools.starting import split_names
+    from untrue.report.own.penalty import cost_tables, penalty_page
+    from untrue.tools.penalty_templates import split_names
 
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     if html is not None:
@@ -54,12 +54,12 @@ def check(file: File, classes: Names = None) -> None:
 
     Exit code 2 only when the file cannot be used at all.
     """
-    from untrue.cli.showing import console, say
-    from untrue.cli.showing import show as print_table
+    from untrue.cli.console import console, say
+    from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
-    from untrue.report.penalty_page import diagnosis_tables
-    from untrue.tools.diagnosis import diagnose
-    from untrue.tools.starting import split_names
+    from untrue.report.own.penalty import diagnosis_tables
+    from untrue.tools.penalty_diagnosis import diagnose
+    from untrue.tools.penalty_templates import split_names
 
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     found = diagnose(penalty)
@@ -80,9 +80,9 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
     """Write the same costs in another format; numbers come back exactly."""
+    from untrue.atomic_files import check_parent
     from untrue.penalty import Penalty
-    from untrue.placing import check_parent
-    from untrue.tools.starting import split_names
+    from untrue.tools.penalty_templates import split_names
 
     check_free(target, force=force)
     check_parent(target)
@@ -103,9 +103,9 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
     """Write a commented TOML of costs to fill in, by names or by a tree of classes."""
-    from untrue.placing import place_text
-    from untrue.tools.starting import split_names, template
-    from untrue.tools.trees import read_tree
+    from untrue.atomic_files import place_text
+    from untrue.tools.penalty_templates import split_names, template
+    from untrue.tools.reading.trees import read_tree
 
     check_free(out, force=force)
     if out.suffix.lower() != ".toml":
@@ -139,13 +139,13 @@ def suggest(
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
     """Suggest a starting matrix from a confusion matrix and the costs you know."""
-    from untrue.cli.showing import console, say
-    from untrue.cli.showing import show as print_table
-    from untrue.placing import check_parent
-    from untrue.report.penalty_page import suggestion_table
-    from untrue.tools.confusion_file import read_confusion_csv
-    from untrue.tools.starting import parse_rule
-    from untrue.tools.starting import suggest as suggestion
+    from untrue.atomic_files import check_parent
+    from untrue.cli.console import console, say
+    from untrue.cli.console import show as print_table
+    from untrue.report.own.penalty import suggestion_table
+    from untrue.tools.penalty_templates import parse_rule
+    from untrue.tools.penalty_templates import suggest as suggestion
+    from untrue.tools.reading.confusion_file import read_confusion_csv
 
     check_free(out, force=force)
     check_parent(out)

@@ -45,7 +45,7 @@ def predict(
 
     The file has a row for each example; `untrue audit` reads it as is.
     """
-    from untrue.placing import check_parent
+    from untrue.atomic_files import check_parent
 
     check_parent(out)
     if out.suffix.lower() not in (".csv", ".parquet"):
@@ -53,9 +53,9 @@ def predict(
     if out.resolve() == data.resolve():
         raise ArgumentError(f"`--out` must not be the data themselves, {data}.")
     from untrue.penalty import Penalty
-    from untrue.tools.model_folder import load_model
-    from untrue.tools.predict import default_decision, read_data, write_predictions
-    from untrue.tools.predict import predict as run_predict
+    from untrue.tools.fitting.model_folder import load_model
+    from untrue.tools.fitting.predict import default_decision, read_data, write_predictions
+    from untrue.tools.fitting.predict import predict as run_predict
 
     costs = Penalty.load(penalty) if penalty else None
     loaded = load_model(model)

@@ -22,7 +22,7 @@ def report(
     Writes report.html (one page that needs no network), figures/ (SVG and PNG), tables/ (CSV and
     Markdown), rows.csv (one row per run, decision rule and zone) and report.json.
     """
-    from untrue.cli.showing import console, show_report
-    from untrue.report.sweeps import report
+    from untrue.cli.console import console, show_report
+    from untrue.report.sweep.assemble import report
 
     show_report(console(), report(directory, out))

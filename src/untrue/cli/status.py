@@ -16,8 +16,8 @@ def status(
 ) -> None:
     """Say how many runs of a directory are done, which failed and why, and how to go on."""
     from untrue.lab.lock import owner
-    from untrue.lab.pace import duration
     from untrue.lab.store import Store
+    from untrue.lab.time_estimate import duration
 
     with Store.read(directory) as store:
         running = owner(directory)

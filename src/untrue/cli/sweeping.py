@@ -55,7 +55,7 @@ def conduct(
     dry_run: bool = False,
 ) -> int:
     """Say what is ahead, make the runs with their progress shown; how many failed."""
-    from untrue.cli.live import display
+    from untrue.cli.progress import display
     from untrue.lab import sweep
     from untrue.lab.executor import Finished
 
@@ -103,20 +103,20 @@ def kind_of_device(device: str | None) -> str:
 
 def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) -> float:
     """Seconds the runs still to make will take, at most."""
-    from untrue.lab import pace
+    from untrue.lab import time_estimate
 
     if not todo:
         return 0.0
     like: RunConfig = sweep.configs[0]
-    rate = pace.measured(store.results(sweep), like)
+    rate = time_estimate.measured(store.results(sweep), like)
     if rate is None:
-        rate = pace.guessed(like, threads=threads)
+        rate = time_estimate.guessed(like, threads=threads)
     images = store.datasets()[like.data].train_images
-    return START + rate * pace.cost(like, images) * todo / min(jobs, todo)
+    return START + rate * time_estimate.cost(like, images) * todo / min(jobs, todo)
 
 
 def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
-    from untrue.lab.pace import duration
+    from untrue.lab.time_estimate import duration
 
     failed = f", {ahead.failed} failed" if ahead.failed else ""
     start = (

@@ -94,11 +94,11 @@ def tune(
     """
     from untrue.budgets import Budget
     from untrue.penalty import Penalty
-    from untrue.tools.features import split_columns
-    from untrue.tools.fit import PLAIN, labels_of
-    from untrue.tools.model_folder import check_target, save_model
-    from untrue.tools.sources import open_source
-    from untrue.tools.trees import read_tree
+    from untrue.tools.fitting.fit import PLAIN, labels_of
+    from untrue.tools.fitting.model_folder import check_target, save_model
+    from untrue.tools.reading.features import split_columns
+    from untrue.tools.reading.sources import open_source
+    from untrue.tools.reading.trees import read_tree
 
     check_target(out, overwrite=overwrite)
     stated = [Budget.parse(text) for text in budget]
@@ -114,11 +114,11 @@ def tune(
     _, costs = labels_of(source, costs, PLAIN)
     tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
 
-    from untrue.cli.showing import console, say, show
-    from untrue.report.page import write
-    from untrue.report.tune_page import budgets_table, lead, metrics, tune_page
-    from untrue.tools.tune import LOSSES
-    from untrue.tools.tune import tune as run_tune
+    from untrue.cli.console import console, say, show
+    from untrue.report.document.page import write
+    from untrue.report.own.tune import budgets_table, lead, metrics, tune_page
+    from untrue.tools.tuning.tune import LOSSES
+    from untrue.tools.tuning.tune import tune as run_tune
 
     where = console()
     say(where, f"{data}: {len(source):,} examples ({source.kind})")

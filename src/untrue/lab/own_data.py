@@ -13,8 +13,8 @@ import numpy as np
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
-from untrue.tools.sources import FolderSource, Source, class_positions, open_source
-from untrue.tools.splitting import Split, split
+from untrue.tools.fitting.splitting import Split, split
+from untrue.tools.reading.sources import FolderSource, Source, class_positions, open_source
 
 TEST_SHARE = 0.2
 VALIDATION_SHARE = 0.15
@@ -22,7 +22,7 @@ VALIDATION_SHARE = 0.15
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OwnData:
-    """Where the data are and how they are read, as `untrue.tools.sources.open_source` takes it.
+    """Where the data are and how they are read, as `open_source` takes it.
 
     classes: their names in the order of the penalty; empty: those found, sorted.
     """

@@ -13,10 +13,10 @@ from untrue.lab.models import parameter_count
 from untrue.lab.own_data import Opened
 from untrue.lab.records import RunConfig, RunResult
 from untrue.lab.training import Progress, Trained
-from untrue.tools.fit import fitted_network
-from untrue.tools.networks import choose_network
-from untrue.tools.training import Progress as Epoch
-from untrue.tools.training import Settings, logits_of
+from untrue.tools.fitting.fit import fitted_network
+from untrue.tools.fitting.networks import choose_network
+from untrue.tools.fitting.training import Progress as Epoch
+from untrue.tools.fitting.training import Settings, logits_of
 
 
 def train(

@@ -18,7 +18,7 @@ from untrue.errors import ArgumentError
 from untrue.functional.contract import as_penalty
 from untrue.losses.base import check_range
 from untrue.losses.bilinear import MixedLoss
-from untrue.losses.raised_costs import RaisedCosts
+from untrue.losses.scaled_costs import RaisedCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty

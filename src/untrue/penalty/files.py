@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from untrue.atomic_files import place_bytes
 from untrue.errors import HierarchyError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty import builders
@@ -28,7 +29,6 @@ from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
-from untrue.placing import place_bytes
 
 T = TypeVar("T")
 

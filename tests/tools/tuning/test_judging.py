@@ -18,7 +18,7 @@ from untrue.tools.tuning.judging import (
     provable_on,
     too_few,
 )
-from untrue.tools.tuning.workshop import Recipe
+from untrue.tools.tuning.trainer import Recipe
 
 CLASSES = ["tumour", "benign", "cyst"]
 COSTS = Penalty.from_rules(CLASSES, {("tumour", "benign"): 20.0}, default=1.0)

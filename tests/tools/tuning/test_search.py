@@ -12,7 +12,7 @@ from untrue.budgets import resolve_all
 from untrue.errors import DataError
 from untrue.tools.tuning.judging import Judge, provable_on
 from untrue.tools.tuning.search import Search, search
-from untrue.tools.tuning.workshop import OutOfTimeError, Recipe
+from untrue.tools.tuning.trainer import OutOfTimeError, Recipe
 
 N = 1000
 TRUE = np.arange(N) % 2

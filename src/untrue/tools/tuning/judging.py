@@ -23,9 +23,9 @@ from untrue.errors import DataError
 from untrue.metrics import Cells, confusion_cells, expected_cost
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
-from untrue.tools.fit import PLAIN
-from untrue.tools.model import argmax
-from untrue.tools.tuning.workshop import Recipe
+from untrue.tools.fitting.fit import PLAIN
+from untrue.tools.fitting.model import argmax
+from untrue.tools.tuning.trainer import Recipe
 
 Base = Literal["argmax", "penalty", "even"]
 # Beyond this many classes the costs of "even" would be a matrix too large to decide by.

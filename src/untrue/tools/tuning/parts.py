@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError
 from untrue.metrics.inputs import IntArray
-from untrue.tools.splitting import Split, split
+from untrue.tools.fitting.splitting import Split, split
 
 
 @dataclass(frozen=True, slots=True, eq=False)

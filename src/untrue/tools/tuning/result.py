@@ -14,10 +14,10 @@ from untrue.budgets.bounds import share_bound
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import Cells, Interval
 from untrue.metrics.inputs import FloatArray
-from untrue.tools.model import Model
-from untrue.tools.model_folder import check_target, save_model
-from untrue.tools.predict import Predicted, predict, read_data
-from untrue.tools.sources import Source, array_source, open_source
+from untrue.tools.fitting.model import Model
+from untrue.tools.fitting.model_folder import check_target, save_model
+from untrue.tools.fitting.predict import Predicted, predict, read_data
+from untrue.tools.reading.sources import Source, array_source, open_source
 from untrue.tools.tuning.judging import Setting, Trial
 from untrue.tools.tuning.search import Step
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
-from untrue.penalty.dear import off_diagonal
+from untrue.penalty.costly import off_diagonal
 from untrue.tools.tuning.judging import MOST_CLASSES, Base, Judge, Setting, Trial, findings
-from untrue.tools.tuning.workshop import OutOfTimeError, Recipe, Workshop
+from untrue.tools.tuning.trainer import OutOfTimeError, Recipe, Workshop
 
 ALPHAS = (0.3, 0.6, 0.9)
 # Multipliers in the decision: the first step above 1, the last, and how fine the way back is.

@@ -1,0 +1,1 @@
+"""The chapter of a comparison of methods."""

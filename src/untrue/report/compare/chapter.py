@@ -1,0 +1,73 @@
+"""The chapter of a comparison: is any method worth more than deciding by least expected cost?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from untrue.report.compare.figures import facets, overview
+from untrue.report.compare.sentences import costs_told, finding, frontier_told, remarks
+from untrue.report.compare.settings import TOTAL, Comparison, named
+from untrue.report.compare.tables import (
+    methods_table,
+    seconds_table,
+    settings_table,
+    short_table,
+)
+from untrue.report.sweep import estimates
+from untrue.report.sweep.chapters import Block, Chapter, Item
+from untrue.report.sweep.rows import Collected
+
+TITLE = "Which way of minding the costs is worth it"
+
+
+def chapter(collected: Collected, stem: str) -> Chapter:
+    """Everything about one comparison."""
+    comparison = Comparison(collected)
+    frontier: list[Item | str] = []
+    alone: list[Item] = []
+    for measure, name in zip(comparison.planes, ("cost", "dear"), strict=True):
+        frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
+        frontier.append(frontier_told(comparison, measure))
+        figure = facets(comparison, measure)
+        if figure is not None:
+            alone.append(Item(f"{stem}-differences-{name}", figure))
+    best = Item(f"{stem}-methods", methods_table(comparison))
+    first, *more = finding(comparison)
+    blocks: tuple[Block, ...] = (
+        ("In short", (*more, costs_told(comparison))),
+        ("The frontier", tuple(frontier)),
+        ("Each method at its best", (best, *remarks(comparison))),
+        ("One method at a time", tuple(alone)),
+        ("All numbers", (Item(f"{stem}-settings", settings_table(comparison)),)),
+        ("Seconds", (Item(f"{stem}-seconds", seconds_table(comparison)),)),
+    )
+    return Chapter(first, blocks, short_table(comparison))
+
+
+def findings(collected: Collected) -> str:
+    """The finding in one piece, for a terminal."""
+    return " ".join(finding(Comparison(collected)))
+
+
+def summary(collected: Collected) -> dict[str, Any]:
+    """For `report.json`: the finding, the frontiers, and each setting beside `ce+cost`."""
+    comparison = Comparison(collected)
+    reference = comparison.reference
+    if not collected.rows:
+        return {}
+    return {
+        "finding": " ".join(finding(comparison)),
+        "judged_on_seeds": sorted(comparison.seeds),
+        "reference": reference and named(reference),
+        "frontier": {m: list(map(named, comparison.frontier(m))) for m in comparison.planes},
+        "perhaps_on_frontier": {m: list(map(named, comparison.near(m))) for m in comparison.planes},
+        "differences_to_ce_cost": {
+            named(arm): {
+                measure: estimates.numbers(change)
+                for measure in (TOTAL, *comparison.planes)
+                if (change := comparison.arms.change(arm, measure, to=reference)) is not None
+            }
+            for arm in (comparison.settings if reference else ())
+            if arm != reference
+        },
+    }

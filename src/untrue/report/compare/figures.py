@@ -1,0 +1,213 @@
+"""Figures of a comparison: the frontier with every method, and the methods one at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from untrue.metrics import Interval
+from untrue.report.compare.settings import CE, COST, TOTAL, Comparison, method, named, strength
+from untrue.report.document.figures import Axis, Curves, Facets, Point, Series
+from untrue.report.sweep.arms import Arm
+from untrue.report.sweep.chapters import plain
+
+# A setting this many times as bad as both decisions of cross-entropy is not in the picture: one
+# collapsed model would press all others into a corner. Dearer than doing nothing is far already.
+FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
+# So many settings outside the frame are named.
+NAMED = 4
+LOSSES = (
+    *(CE, "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "soft-labels"),
+    *("hxe", "sosr", "squared-emd", "conditional-softmax"),
+)
+
+
+def overview(comparison: Comparison, measure: str) -> Curves:
+    """Total error against a measure, one filled and one hollow curve per method."""
+    drawn = _drawn(comparison)
+    frames = [_frame(comparison, drawn, name) for name in (TOTAL, measure)]
+    outside = [
+        arm
+        for arm in drawn
+        if any(
+            comparison.value(arm, name) > frame[1]
+            for name, frame in zip((TOTAL, measure), frames, strict=True)
+        )
+    ]
+    points = {arm: _point(comparison, arm, measure) for arm in drawn}
+    stairs = [
+        Point.at(comparison.value(arm, TOTAL), comparison.value(arm, measure))
+        for arm in comparison.frontier(measure)
+    ]
+    series = [Series("frontier, by the means", tuple(stairs), style=0, stairs=True)]
+    # What is drawn last lies on top: the reference must be seen.
+    for loss in [*comparison.methods, CE]:
+        series += _curves(loss, [arm for arm in drawn if arm.loss == loss], points)
+    return Curves(
+        title=f"Total error against {_name(comparison, measure)}",
+        see=" ".join(filter(None, (_legend(comparison, measure), _outside(outside)))),
+        x=Axis("total error (%)", frame=frames[0]),
+        y=Axis(_label(comparison, measure), frame=frames[1]),
+        series=plain(series),
+        crowded=True,
+    )
+
+
+def facets(comparison: Comparison, measure: str) -> Facets | None:
+    """Each method alone, as paired differences to `ce+cost`, which is the cross in the middle."""
+    reference = comparison.reference
+    if reference is None or not comparison.methods:
+        return None
+    drawn = [arm for arm in _drawn(comparison) if arm != reference]
+    changes = {
+        arm: tuple(comparison.arms.change(arm, name, to=reference) for name in (TOTAL, measure))
+        for arm in drawn
+    }
+    points = {
+        arm: Point.at(x, y, label=_number(arm))
+        for arm, (x, y) in changes.items()
+        if x is not None and y is not None
+    }
+    frames = []
+    for side, name in enumerate((TOTAL, measure)):
+        at = comparison.value(reference, name)
+        low, high = _frame(comparison, drawn, name)
+        reach = [abs(found[side].value) for found in changes.values() if found[side] is not None]  # type: ignore[union-attr]
+        frames.append((max(low - at, -1.15 * max(reach, default=1.0)), high - at))
+    plain_ce = [arm for arm in drawn if arm.loss == CE]
+    panels = []
+    for loss in comparison.methods:
+        own = [arm for arm in drawn if arm.loss == loss]
+        series = [*_curves(loss, own, points), *_curves(CE, plain_ce, points)]
+        panels.append(
+            Curves(
+                title=_titled(own),
+                see="Differences to ce+cost.",
+                x=Axis("total error: difference (points)", frame=frames[0]),
+                y=Axis(f"{_name(comparison, measure)}: difference", frame=frames[1]),
+                series=plain(series),
+                cross=(0.0, 0.0),
+            )
+        )
+    bars = (
+        "One repetition, so no intervals."
+        if len(comparison.seeds) == 1
+        else "Bars are 95 % intervals of the paired differences: where one crosses a grey line, "
+        "that difference may be chance."
+    )
+    return Facets(
+        title=f"Beside ce+cost: total error and {_name(comparison, measure)}",
+        see="The crossing of the grey lines is ce+cost: what lies below it costs less, what lies "
+        "left of it errs less. Filled: the most probable label; hollow: least expected cost"
+        f"{_calibrated(comparison)}; black: plain cross-entropy. {bars}",
+        panels=tuple(panels),
+    )
+
+
+def _drawn(comparison: Comparison) -> list[Arm]:
+    """Every setting, but of the two least-cost decisions only the calibrated where there is one."""
+    calibrated = {
+        (arm.loss, arm.alpha, arm.strength)
+        for arm in comparison.settings
+        if arm.decision == "least-cost-calibrated"
+    }
+    return [
+        arm
+        for arm in comparison.settings
+        if arm.decision != "least-cost" or (arm.loss, arm.alpha, arm.strength) not in calibrated
+    ]
+
+
+def _curves(loss: str, arms: Iterable[Arm], points: dict[Arm, Point]) -> list[Series]:
+    style = LOSSES.index(loss) if loss in LOSSES else len(LOSSES)
+    filled = [arm for arm in arms if arm.decision == "argmax" and arm in points]
+    hollow = [arm for arm in arms if arm.decision != "argmax" and arm in points]
+    # The hollow ce is in the legend too: it says what hollow means where no sentence stands below.
+    free = "ce+cost (hollow: least-cost decision)" if loss == CE else method(loss)
+    return [
+        Series(
+            name,
+            tuple(points[arm] for arm in chosen),
+            style=style,
+            dashed=chosen is hollow,
+            hollow=chosen is hollow,
+            listed=chosen is filled or loss == CE or not filled,
+        )
+        for name, chosen in ((method(loss), filled), (free, hollow))
+    ]
+
+
+def _point(comparison: Comparison, arm: Arm, measure: str) -> Point:
+    x, y = (comparison.arms.mean(arm, name) for name in (TOTAL, measure))
+    nothing = Interval(math.nan, math.nan, math.nan, 0.95)
+    return Point.at(x or nothing, y or nothing, label=_number(arm))
+
+
+def _number(arm: Arm) -> str:
+    value = arm.alpha or arm.strength
+    return f"{value:g}" if value else ""
+
+
+def _titled(arms: list[Arm]) -> str:
+    """'bilinear (alpha)': the method, and what the numbers at its points are."""
+    knob = next((strength(arm).split()[0] for arm in arms if strength(arm)), "")
+    name = method(arms[0].loss)
+    return f"{name} (numbers: {knob})" if knob else name
+
+
+def _frame(comparison: Comparison, drawn: list[Arm], measure: str) -> tuple[float, float]:
+    """Where an axis starts and ends: around the points, without those far off."""
+    values = [comparison.value(arm, measure) for arm in drawn]
+    values = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    known = [a for a in (comparison.plain, comparison.reference) if a is not None]
+    far = FAR_IN_ERROR if measure == TOTAL else FAR_IN_COST
+    limit = far * max((comparison.value(arm, measure) for arm in known), default=math.inf)
+    low, high = min(values), min(max(values), max(limit, min(values)))
+    room = 0.09 * (high - low) or 0.1 * abs(high) or 1.0
+    return max(0.0, low - room) if low >= 0 else low - room, high + room
+
+
+def _name(comparison: Comparison, measure: str) -> str:
+    return "expected cost" if measure == COST else comparison.dear.name
+
+
+def _label(comparison: Comparison, measure: str) -> str:
+    return "expected cost of an answer" if measure == COST else comparison.dear.label
+
+
+def _calibrated(comparison: Comparison) -> str:
+    there = any(arm.decision == "least-cost-calibrated" for arm in comparison.settings)
+    return ", from calibrated probabilities" if there else ""
+
+
+def _legend(comparison: Comparison, measure: str) -> str:
+    if measure != COST:
+        return (
+            f"The lower left is best: a low {_name(comparison, measure)} at a low total error. "
+            if comparison.dear.unit == "%"
+            else f"The lower left is best: few {_name(comparison, measure)} at a low total error. "
+        ) + " ".join(filter(None, ("Signs, numbers and bars as above.", comparison.dear.note)))
+    return (
+        "The lower left is best: cheap answers at a low total error. Filled: the most probable "
+        f"label; hollow: the label of least expected cost{_calibrated(comparison)}. Numbers at the "
+        "points are the method's strength. The grey steps join the settings that no other beats "
+        f"in both. {_spread(comparison)}"
+    )
+
+
+def _spread(comparison: Comparison) -> str:
+    n = len(comparison.seeds)
+    if n == 1:
+        return "One repetition, so no intervals."
+    told = f"Means over {n} repetitions; bars are 95 % intervals (Student t)"
+    if comparison.costs.kind == "zone":
+        told += " and hold the differences between the repetitions' zones too"
+    return f"{told}; the paired differences below are sharper."
+
+
+def _outside(arms: list[Arm]) -> str:
+    if not arms:
+        return ""
+    if len(arms) > NAMED:
+        return f"{len(arms)} settings are far worse and outside the frame; the table has them."
+    return f"Far worse and outside the frame: {', '.join(map(named, arms))}."

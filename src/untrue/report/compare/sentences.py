@@ -1,0 +1,276 @@
+"""What a comparison says in words: the finding, who is on the frontier, what to mind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from untrue.metrics import Interval
+from untrue.report.compare.settings import (
+    CE,
+    COST,
+    TOTAL,
+    Comparison,
+    Picked,
+    above,
+    below,
+    decided,
+    method,
+    named,
+    strength,
+)
+from untrue.report.compare.tables import picks
+from untrue.report.sweep.arms import Arm
+from untrue.report.sweep.chapters import told
+
+FEW = (
+    "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
+    "be shown."
+)
+# So many methods with their settings are named in a sentence, if there are more.
+NAMED = 4
+PICKED = "Each method's setting was picked on other repetitions than it is scored on."
+
+
+def finding(comparison: Comparison) -> tuple[str, ...]:
+    """What came out, in paragraphs; the free decision rule is what a method has to beat."""
+    reference = comparison.reference
+    if reference is None:
+        first = (
+            "Cross-entropy decided by least expected cost (ce+cost) is not there yet, so nothing "
+            "can be compared with it."
+        )
+        return tuple(filter(None, (first, _absent(comparison))))
+    said = (
+        _winner(comparison, reference),
+        beaten_in_both(comparison, COST),
+        _free(comparison, reference),
+        _absent(comparison),
+    )
+    return tuple(filter(None, said))
+
+
+def beaten_in_both(comparison: Comparison, measure: str) -> str:
+    """Whether `ce+cost` is on a frontier, and by whom it is dominated if not."""
+    reference = comparison.reference
+    if reference is None or not comparison.methods:
+        return ""
+    better = [a for a in comparison.settings if comparison.dominates(a, reference, measure)]
+    name = "expected cost" if measure == COST else comparison.dear.name
+    if not better:
+        return f"No setting is better than ce+cost in total error and {name} both."
+    better.sort(key=lambda arm: comparison.value(arm, measure))
+    clear = [a for a in better if comparison.dominates(a, reference, measure, clearly=True)]
+    tried = len(comparison.settings)
+    said = (
+        f"{len(better)} of {tried} settings are better than ce+cost in total error and {name} "
+        f"both, by the means: {_grouped(better, NAMED)}"
+    )
+    if len(comparison.seeds) == 1:
+        return f"{said}."
+    if not clear:
+        return f"{said}; none beyond an interval."
+    who = "each" if len(clear) == len(better) else _grouped(clear, NAMED)
+    return f"{said}; {who} beyond an interval in at least one (of so many, a few by chance)."
+
+
+def costs_told(comparison: Comparison) -> str:
+    """What the mistakes cost."""
+    spec, configs = comparison.costs, comparison.collected.sweep.configs
+    if spec.kind == "matrix":
+        costs = spec.matrix(comparison.collected.info)
+        dearest, mistakes = float(costs.max()), costs[~np.eye(len(costs), dtype=bool)]
+        return f"A mistake costs from {float(mistakes.min()):g} to {dearest:g}, as given."
+    if spec.kind == "groups":
+        return (
+            f"A mistake inside the right super-class costs {spec.inside:g}, any other "
+            f"{spec.outside:g}."
+        )
+    drawn = len({found for config in configs for found in config.score_on}) > 1
+    return (
+        f"A mistake in the zone ({spec.zone_size} kinds of mistake"
+        f"{', drawn anew in each repetition' if drawn else ''}) costs {spec.inside:g}, any other "
+        f"{spec.outside:g}."
+    )
+
+
+def frontier_told(comparison: Comparison, measure: str) -> str:
+    """Who is on a frontier, who may be, and who is not with any setting."""
+    on, near = comparison.frontier(measure), comparison.near(measure)
+    said = [f"On the frontier by the means: {_grouped(on)}."]
+    if measure != COST:
+        said.append(beaten_in_both(comparison, measure))
+    if len(comparison.seeds) == 1:
+        return f"{' '.join(said)} With one repetition none of this is beyond chance."
+    if near:
+        said.append(
+            f"{len(near)} more of the {len(comparison.settings)} settings may belong to it: some "
+            "setting has better means, but none by a paired difference beyond its interval."
+        )
+    there = {arm.loss for arm in (*on, *near)}
+    off = [method(loss) for loss in comparison.methods if loss not in there]
+    if off:
+        said.append(f"With every setting clearly behind some other: {_listed(off)}.")
+    return " ".join(filter(None, said))
+
+
+def remarks(comparison: Comparison) -> tuple[str, ...]:
+    """What a reader asks next: calibration, and training without the decision rule."""
+    said = []
+    form = comparison.cost_form
+    reference, plain, raw = comparison.reference, comparison.plain, comparison.raw
+    if reference is not None and raw is not None:
+        change = comparison.arms.change(reference, COST, to=raw)
+        said.append(
+            "A temperature fitted on held-out examples changes the expected cost of ce+cost by "
+            f"{told(change, f'+{form}')} ({_verdict(change)}). It never changes which label is the "
+            "most probable."
+        )
+    trained = [arm for arm in comparison.settings if arm.loss != CE and arm.decision == "argmax"]
+    if trained and plain is not None:
+        best = min(trained, key=lambda arm: comparison.value(arm, COST))
+        change = comparison.arms.change(best, COST, to=plain)
+        text = (
+            "Without the decision rule (the most probable label; for sosr its own answer), the "
+            f"lowest expected cost of {len(trained)} trained settings is that of {named(best)}, "
+            f"{told(comparison.arms.mean(best, COST), form)} against "
+            f"{told(comparison.arms.mean(plain, COST), form)} of plain cross-entropy (paired "
+            f"difference {told(change, f'+{form}')}, {_verdict(change)}). It is the best of "
+            "many on these test examples, so it flatters."
+        )
+        said.append(text)
+    if comparison.behind:
+        said.append(
+            f"Judged are the repetitions {_listed(map(str, sorted(comparison.seeds)))}, which "
+            f"{len(comparison.settings)} settings share. {len(comparison.behind)} settings lack "
+            "some of them and stand only in the table of every setting."
+        )
+    return tuple(said)
+
+
+def _winner(comparison: Comparison, reference: Arm) -> str:
+    form = comparison.cost_form
+    level = told(comparison.arms.mean(reference, COST), form)
+    free = (
+        "cross-entropy decided by least expected cost (ce+cost, "
+        f"{'calibrated' if 'calibrated' in reference.decision else 'not calibrated'})"
+    )
+    picked = [comparison.pick(loss) for loss in comparison.methods]
+    found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
+    if not found:
+        return f"Only {free} is there so far: its expected cost is {level}."
+    found.sort(key=lambda pair: pair[1].value)
+    first, change = found[0]
+    if first.alone:
+        less = "less" if change.value < 0 else "more"
+        tried = sum(len(comparison.of(loss)) for loss in comparison.methods)
+        return (
+            f"One repetition, so nothing is established. In it {_setting(first)} costs "
+            f"{abs(change.value):{form}} {less} an answer than {free}, which costs {level}; "
+            f"it is the best of {tried} settings on the same test examples, which flatters it."
+        )
+    better = [(p, c) for p, c in found if below(c)]
+    worse = sum(above(c) for _, c in found)
+    behind = f" Worse beyond their intervals: {worse} of {len(found)}." if worse else ""
+    if not better:
+        doubt = " by more than its interval" if change.value < 0 else ""
+        word = "lowest" if change.value < 0 else "closest"
+        return (
+            f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
+            f"{word} was {_setting(first)} with a paired difference of {told(change, f'+{form}')}."
+            f"{behind} {FEW if len(comparison.seeds) == 2 else PICKED}"
+        )
+    names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
+    few = " There are two repetitions only." if len(comparison.seeds) == 2 else ""
+    return (
+        f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
+        f"{names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
+        f"{behind} {PICKED}{few}"
+    )
+
+
+def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
+    """Whether who beat the calibrated `ce+cost` beats the raw one too, which is as free."""
+    raw = comparison.raw
+    if raw is None:
+        return ""
+    level = told(comparison.arms.mean(raw, COST), comparison.cost_form)
+    ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
+    if len(ahead) == len(better):
+        return f" The same holds against ce+cost without calibration ({level})."
+    names = _listed(method(p.method) for p in ahead) or "none of them"
+    return f" Without the calibration ce+cost costs {level}, which {names} beat."
+
+
+def _free(comparison: Comparison, reference: Arm) -> str:
+    """What the decision rule buys from plain cross-entropy, and for what."""
+    plain, dear = comparison.plain, comparison.dear
+    if plain is None:
+        return ""
+
+    def both(measure: str, form: str, unit: str = "") -> str:
+        before, after = (comparison.arms.mean(arm, measure) for arm in (plain, reference))
+        return f"{told(before, form)}{unit} to {told(after, form)}{unit}"
+
+    unit = " %" if dear.unit == "%" else ""
+    return (
+        f"The decision rule alone takes plain cross-entropy's expected cost from "
+        f"{both(COST, comparison.cost_form)}, its {dear.name} from "
+        f"{both(dear.measure, dear.form, unit)} and its total error from "
+        f"{both(TOTAL, '.2f', ' %')}."
+    )
+
+
+def _absent(comparison: Comparison) -> str:
+    said = []
+    if comparison.waiting:
+        names = _listed(map(method, comparison.waiting))
+        said.append(f"Not judged, for want of repetitions: {names}.")
+    if comparison.absent:
+        said.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
+    return " ".join(said)
+
+
+def _setting(picked: Picked) -> str:
+    return f"{method(picked.method)} ({picks(picked)})"
+
+
+def _less(change: Interval, form: str) -> str:
+    return told(Interval(-change.value, -change.high, -change.low, change.level), form)
+
+
+def _verdict(change: Interval | None) -> str:
+    if change is None or math.isnan(change.low):
+        return "one repetition, so no interval"
+    return "beyond its interval" if above(change) or below(change) else "not beyond its interval"
+
+
+def _grouped(arms: list[Arm], limit: int | None = None) -> str:
+    """Settings in a sentence, the strengths of a method and decision together.
+
+    limit: name so many groups and say how many more there are.
+    """
+    groups: dict[tuple[str, str], list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault((arm.loss, arm.decision), []).append(arm)
+    said: list[str] = []
+    for found in groups.values():
+        values = sorted(filter(None, (arm.alpha or arm.strength for arm in found)))
+        if len(found) == 1 or len(values) < len(found):
+            said += map(named, found)
+            continue
+        knob = strength(found[0]).split()[0]
+        numbers = _listed(f"{value:g}" for value in values)
+        said.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
+    rest = len(said) - limit if limit is not None else 0
+    return _listed([*said[:limit], "others"] if rest > 0 else said)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    every = list(names)
+    if len(every) < 2:
+        return "".join(every)
+    return f"{', '.join(every[:-1])} and {every[-1]}"

@@ -1,0 +1,219 @@
+"""Tables of a comparison: each method fairly picked, every setting, and the seconds."""
+
+from __future__ import annotations
+
+from untrue.metrics import Interval
+from untrue.report.compare.settings import (
+    CE,
+    COST,
+    TOTAL,
+    Comparison,
+    Picked,
+    decided,
+    method,
+    strength,
+)
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.arms import Arm
+
+
+def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column, ...]:
+    """Expected cost, total error and dear errors, each with its paired difference."""
+    dear, form = comparison.dear, comparison.cost_form
+    unit, points = (" (%)", " (points)") if dear.unit == "%" else ("", "")
+    found = [
+        (Column("expected cost", form), Column("difference in cost", f"+{form}")),
+        (Column("total error (%)", ".2f"), Column("difference in error (points)", "+.2f")),
+        (
+            Column(f"{dear.name}{unit}", dear.form),
+            Column(f"difference in {dear.short}{points}", f"+{dear.form}"),
+        ),
+    ]
+    return tuple(column for pair in found for column in pair[: 2 if differences else 1])
+
+
+def methods_table(comparison: Comparison) -> Table:
+    """One row per method, its setting picked by the other repetitions."""
+    rows: list[tuple[Cell, ...]] = []
+    strong = set()
+    for arm in comparison.of(CE):
+        if arm == comparison.reference:
+            strong.add(len(rows))
+        changes = [_change(comparison, arm, m) for m in (COST, TOTAL, comparison.dear.measure)]
+        means = [comparison.arms.mean(arm, m) for m in (COST, TOTAL, comparison.dear.measure)]
+        rows.append((ce_name(comparison, arm), *_woven(means, changes), decided(arm)))
+    for loss in comparison.methods:
+        picked = comparison.pick(loss)
+        measures = (COST, TOTAL, comparison.dear.measure)
+        means = [comparison.picked_mean(picked, m) for m in measures]
+        changes = [comparison.picked_change(picked, m) for m in measures]
+        rows.append((method(loss), *_woven(means, changes), picks(picked)))
+    how = (
+        "With one repetition each method's best setting is picked by the very test examples it is "
+        "scored on, which flatters it."
+        if len(comparison.seeds) == 1
+        else "Each method's strength and decision are those with the least expected cost on the "
+        "other repetitions, so a lucky setting gains nothing; in brackets how often each was "
+        "taken. Of many methods about one in forty looks better beyond its interval by chance."
+    )
+    return Table(
+        title="Each method at its best, against ce+cost",
+        see=" ".join(filter(None, (how, _intervals(comparison), comparison.dear.note))),
+        columns=(Column("method"), *columns(comparison), Column("setting")),
+        rows=tuple(rows),
+        strong=frozenset(strong),
+    )
+
+
+def settings_table(comparison: Comparison) -> Table:
+    """Every setting, also those that have not all repetitions yet."""
+    arms, dear = comparison.all, comparison.dear
+    reference = comparison.reference
+    order = {loss: place for place, loss in enumerate([CE, *comparison.methods])}
+    every = sorted(arms.select(), key=lambda arm: order.get(arm.loss, len(order)))
+    rows: list[tuple[Cell, ...]] = []
+    for arm in every:
+        means = [arms.mean(arm, m) for m in (COST, TOTAL, dear.measure)]
+        changes = [
+            arms.change(arm, m, to=reference) if reference else None
+            for m in (COST, TOTAL, dear.measure)
+        ]
+        rows.append(
+            (
+                method(arm.loss),
+                strength(arm) or None,
+                decided(arm),
+                *_woven(means, changes),
+                _place(comparison, arm, COST),
+                _place(comparison, arm, dear.measure),
+                arms.mean(arm, "ece_pct"),
+                _middle(arms.mean(arm, "seconds")),
+                arms.repetitions(arm),
+            )
+        )
+    return Table(
+        title="Every setting",
+        see=f"{_intervals(comparison)} Frontier: 'on' when no other setting is as good in both "
+        "measures and better in one, by the means; 'perhaps' when some are, but none with a paired "
+        "difference beyond its interval. Temperature does not change which label is the most "
+        "probable, so that decision has no calibrated row of its own; its calibration error is "
+        "that before calibration.",
+        columns=(
+            Column("method"),
+            Column("strength"),
+            Column("decision"),
+            *columns(comparison),
+            Column("frontier: cost"),
+            Column(f"frontier: {dear.short}"),
+            Column("calibration error (%)", ".2f"),
+            Column("seconds per model", ",.1f"),
+            Column("repetitions"),
+        ),
+        rows=tuple(rows),
+        strong=frozenset(i for i, arm in enumerate(every) if arm == reference),
+    )
+
+
+def seconds_table(comparison: Comparison) -> Table:
+    """What training each method took."""
+    spent: dict[str, list[float]] = {}
+    for result in comparison.collected.results:
+        spent.setdefault(result.config.loss, []).append(result.provenance.seconds)
+    base = _mean(spent.get(CE, []))
+    rows: list[tuple[Cell, ...]] = [
+        (method(loss), len(took), _mean(took), _ratio(_mean(took), base), sum(took))
+        for loss, took in spent.items()
+    ]
+    return Table(
+        title="What it took",
+        see="Seconds of training and scoring. ce+cost uses the models of ce, so it takes no "
+        "training of its own; a method with several strengths is trained once for each.",
+        columns=(
+            Column("method"),
+            Column("models"),
+            Column("seconds per model", ",.1f"),
+            Column("times ce", ".2f"),
+            Column("seconds in all", ",.0f"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def short_table(comparison: Comparison) -> Table:
+    """For a terminal 80 signs wide: each method at its best, intervals of the differences alone."""
+    full = methods_table(comparison)
+    rows = []
+    for name, cost, change, error, _, dear, _, setting in full.rows:
+        rows.append((name, _middle(cost), change, _middle(error), _middle(dear), setting))
+    return Table(
+        title=full.title,
+        see=full.see,
+        columns=(
+            Column("method"),
+            Column("expected cost", comparison.cost_form),
+            Column("difference", f"+{comparison.cost_form}"),
+            Column("total error (%)", ".2f"),
+            Column(comparison.dear.name, comparison.dear.form),
+            Column("setting"),
+        ),
+        rows=tuple(rows),
+        strong=full.strong,
+    )
+
+
+def picks(picked: Picked) -> str:
+    """'alpha 0.9, least cost', or with counts when the repetitions do not agree."""
+    told = [
+        (", ".join(filter(None, (strength(arm), decided(arm)))), count)
+        for arm, count in picked.settings.most_common()
+    ]
+    if len(told) == 1:
+        return told[0][0]
+    return "; ".join(f"{name} ({count})" for name, count in told)
+
+
+def ce_name(comparison: Comparison, arm: Arm) -> str:
+    """'ce+cost' for the reference, 'ce' with any other decision."""
+    return "ce+cost" if arm == comparison.reference else "ce"
+
+
+def _change(comparison: Comparison, arm: Arm, measure: str) -> Interval | None:
+    reference = comparison.reference
+    return comparison.arms.change(arm, measure, to=reference) if reference else None
+
+
+def _woven(means: list[Interval | None], changes: list[Interval | None]) -> list[Cell]:
+    return [cell for pair in zip(means, changes, strict=True) for cell in pair]
+
+
+def _place(comparison: Comparison, arm: Arm, measure: str) -> str | None:
+    if arm not in comparison.settings:
+        return None
+    if arm in comparison.frontier(measure):
+        return "on"
+    return "perhaps" if arm in comparison.near(measure) else "off"
+
+
+def _intervals(comparison: Comparison) -> str:
+    free = (
+        "Differences are to ce+cost (cross-entropy decided by least expected cost, "
+        f"{'calibrated' if 'calibrated' in comparison.reference.decision else 'not calibrated'}) "
+        "of the same repetition."
+        if comparison.reference
+        else "There is no ce+cost yet to take differences to."
+    )
+    if len(comparison.seeds) == 1:
+        return f"One repetition, so no intervals. {free}"
+    return f"Means with 95 % intervals (Student t). {free}"
+
+
+def _middle(cell: Cell) -> Cell:
+    return cell.value if isinstance(cell, Interval) else cell
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return value / base if value is not None and base else None

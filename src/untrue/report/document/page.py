@@ -1,0 +1,106 @@
+"""One self-contained HTML page: it opens from disk, with no network, on a phone too.
+
+    page = Page("Audit of predictions.csv", "Most of the cost is one confusion.", (
+        Section("Where the errors are", (figure, table, "A paragraph of text.")),
+    ))
+    write(page, "audit/page.html")
+
+Everything is escaped, plotly.js stands in the page once, and a policy in its head forbids the
+browser to fetch anything.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from untrue.atomic_files import place_bytes
+from untrue.report.document import plotly_figures
+from untrue.report.document.figures import Change, Confusion, Curves, Facets, Figure
+from untrue.report.document.tables import Table
+from untrue.report.needs import need
+
+Part: TypeAlias = Figure | Table | str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading over figures, tables and paragraphs."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """lead: the finding, in a sentence. facts: (name, value) pairs at the foot: where from."""
+
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+def render(page: Page) -> str:
+    """The page as HTML."""
+    jinja2 = need("jinja2", "The page")
+    plotly = need("plotly.offline", "The page")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_resource("page.html"))
+    sections = [
+        {"title": section.title, "parts": [_described(part) for part in section.parts]}
+        for section in page.sections
+    ]
+    drawn = any(not isinstance(p, Table | str) for s in page.sections for p in s.parts)
+    text: str = template.render(
+        page=page,
+        sections=sections,
+        css=_resource("page.css"),
+        js=_resource("page.js"),
+        plotly=plotly.get_plotlyjs() if drawn else "",
+    )
+    return text
+
+
+def write(page: Page, path: str | Path) -> Path:
+    """Write the page; its folder is made when absent. A reader never sees half a page."""
+    return write_text(path, render(page))
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a file whole or not at all: under another name first, then moved into place."""
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | Path, content: bytes) -> Path:
+    """As `write_text`, for bytes."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return place_bytes(path, content)
+
+
+def _described(part: Part) -> dict[str, Any]:
+    if isinstance(part, Table):
+        return {"kind": "table", "title": part.title, "see": part.see, "html": part.to_html()}
+    if isinstance(part, Curves | Facets | Change | Confusion):
+        panels = [
+            {"title": drawing.pop("title"), "height": drawing["layout"]["height"], "json": drawing}
+            for drawing in plotly_figures.draw(part)
+        ]
+        for panel in panels:
+            panel["json"] = _in_script(panel["json"])
+        return {"kind": "figure", "title": part.title, "see": part.see, "panels": panels}
+    return {"kind": "text", "text": part}
+
+
+def _in_script(drawing: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(drawing, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _resource(name: str) -> str:
+    return resources("untrue.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,249 @@
+"""The page and the tables of `untrue audit`."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import numpy.typing as npt
+
+import untrue
+from untrue.metrics import Cells
+from untrue.report.document.figures import (
+    Axis,
+    Confusion,
+    Curves,
+    Panel,
+    Point,
+    Series,
+    busiest,
+    number,
+)
+from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.own.measures import MEASURES, costliest, shown, signed
+from untrue.tools.auditing.audit import AuditResult
+from untrue.tools.reading.trees import group_order
+
+# A heat map of more classes than this shows those with the most errors only.
+MOST_CLASSES = 120
+FULL_MATRIX = 2000
+
+
+def summary_table(found: AuditResult) -> Table:
+    """Every measure, of the answers given and of those of least expected cost."""
+    decided = found.decision.summary if found.decision else None
+    rows: list[tuple[Cell, ...]] = []
+    for measure in MEASURES:
+        value = shown(measure, found.summary)
+        if value is None:
+            continue
+        after = shown(measure, decided) if decided else None
+        rows.append((measure.name, value) if decided is None else (measure.name, value, after))
+    columns = [Column("measure"), Column("answers given")]
+    if decided is not None:
+        columns.append(Column("least expected cost"))
+    return Table(
+        f"{found.summary.n:,} prediction{'s' * (found.summary.n != 1)} of "
+        f"{found.penalty.n_classes} classes",
+        f"In brackets: 95 % bootstrap intervals. {zone_sentence(found)}",
+        tuple(columns),
+        tuple(rows),
+        strong=frozenset({0, 1}),
+    )
+
+
+def zone_sentence(found: AuditResult) -> str:
+    """What the zone is, in words."""
+    if found.zone_above is None:
+        return "Every mistake costs the same, so that there is no zone."
+    if found.zone_above == 0:
+        return "The zone: the mistakes that cost anything."
+    return f"The zone: the mistakes that cost more than {number(found.zone_above)}."
+
+
+def decision_table(found: AuditResult) -> Table | None:
+    """What deciding by least expected cost would change."""
+    if found.decision is None:
+        return None
+    change = found.decision.change
+    rows: list[tuple[Cell, ...]] = [
+        ("answers that change", f"{change.changed:,} of {change.n:,}"),
+        ("right answers (points)", signed(change.accuracy, 100.0)),
+        ("cost of an answer", signed(change.expected_cost)),
+    ]
+    if found.zone_above is not None:
+        rows.append(("errors in the zone", signed(change.zone_errors, digits="+,.0f")))
+    return Table(
+        "What the least-expected-cost decision would change",
+        decision_sentence(found),
+        (Column("what"), Column("change")),
+        tuple(rows),
+    )
+
+
+def decision_sentence(found: AuditResult) -> str:
+    """Whether deciding by cost pays, with what speaks against trusting it."""
+    assert found.decision is not None
+    cost, ece = found.decision.change.expected_cost, found.summary.ece or 0.0
+    if found.decision.change.changed == 0:
+        text = "The answers of least expected cost are the answers given."
+    elif cost.high < 0:
+        text = "Deciding by cost lowers the cost, with no training at all."
+    elif cost.low > 0:
+        text = "Deciding by cost raises the cost: the probabilities mislead it."
+    else:
+        text = "Whether deciding by cost lowers the cost, these predictions cannot tell."
+    if ece > 0.1:
+        text += (
+            f" The probabilities are off by {100 * ece:.0f} points on average: calibrate them "
+            "first (untrue.calibrate), on data the model has not seen."
+        )
+    return text
+
+
+def lead(found: AuditResult) -> str:
+    """The finding in a sentence."""
+    s = found.summary
+    start = f"{100 * s.accuracy:.1f} % of {s.n:,} answers are right; an answer costs "
+    start += f"{number(s.expected_cost or 0.0)} on average."
+    if s.costliest:
+        row = s.costliest[0]
+        share = 100 * row.cost / ((s.expected_cost or 1.0) * s.n)
+        # One kind of error among thousands is no finding.
+        if share >= 5:
+            start += f" {share:.0f} % of all cost is {row.true} taken for {row.said}."
+    return start
+
+
+def audit_page(found: AuditResult) -> Page:
+    """The whole audit as a page."""
+    tables: list[Part] = [summary_table(found), costliest(found.summary)]
+    matrices = [confusion_figure(found, cost=True), confusion_figure(found, cost=False)]
+    sections = [
+        Section("In short", tuple(tables)),
+        Section("Who is taken for whom", tuple(figure for figure in matrices if figure)),
+    ]
+    changed = decision_table(found)
+    if changed is not None and found.calibration is not None:
+        sections.append(
+            Section("Deciding by least expected cost", (changed, reliability_figure(found)))
+        )
+    if found.notes:
+        sections.append(Section("How the file was read", tuple(map(_sentence, found.notes))))
+    return Page(f"Audit of {found.source}", lead(found), tuple(sections), facts(found))
+
+
+def facts(found: AuditResult) -> tuple[tuple[str, str], ...]:
+    """Where the numbers come from."""
+    columns = found.columns
+    named = [("truth", columns.truth)]
+    if columns.predicted:
+        named.append(("predictions", columns.predicted))
+    if columns.probs:
+        named.append(("probabilities", f"{columns.probs[0]} to {columns.probs[-1]}"))
+    s = found.summary
+    if s.abstained:
+        named.append(("abstained", f"{s.abstained:,} ({100 * s.coverage:.1f} % answered)"))
+    return (
+        ("file", found.source),
+        *named,
+        ("penalty", repr(found.penalty)),
+        ("fingerprint of the penalty", found.penalty.fingerprint[:16]),
+        ("made by", f"untrue {untrue.__version__}"),
+    )
+
+
+def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
+    """The confusion matrix by cost or by count, super-classes side by side."""
+    k = found.penalty.n_classes
+    if k > FULL_MATRIX:
+        return None
+    values = dense_counts(found.confusion)
+    costs = found.penalty.matrix()
+    above = found.zone_above
+    zone = None if above is None or above == 0 or cost else costs > above
+    names = found.penalty.classes
+    blocks: tuple[tuple[str, int, int], ...] = ()
+    if cost:
+        values = values * costs
+    if found.groups is not None:
+        order = group_order(found.groups)
+        square = np.ix_(order, order)
+        values, names = values[square], tuple(names[i] for i in order.tolist())
+        zone = None if zone is None else zone[square]
+        blocks = _blocks(found.groups[order], found.group_names)
+    title = "By cost" if cost else "By count"
+    see = (
+        "Each cell is what its errors cost in all: the darkest are where to start."
+        if cost
+        else "Each cell is how often it happened"
+        + (", with the zone outlined." if zone is not None else "; right answers stay grey.")
+    )
+    if not cost and zone is not None and zone.sum() > 0.5 * k * (k - 1):
+        # An outline around nearly everything is no help.
+        zone, see = None, "Each cell is how often it happened; right answers stay grey."
+    figure = Confusion(
+        title,
+        see,
+        names,
+        (Panel("cost" if cost else "predictions", values),),
+        zone=zone,
+        unit="cost" if cost else "predictions",
+        blocks=blocks,
+    )
+    return busiest(figure, MOST_CLASSES)
+
+
+def dense_counts(cells: Cells) -> npt.NDArray[np.float64]:
+    """The whole confusion matrix (k, k)."""
+    counts = np.zeros((cells.n_classes, cells.n_classes))
+    counts[cells.true, cells.said] = cells.count
+    return counts
+
+
+def confusion_csv(found: AuditResult) -> str:
+    """The counts as CSV, header row and first column the class names: rows are the truth."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["true \\ predicted", *found.penalty.classes])
+    counts = dense_counts(found.confusion).astype(np.int64).tolist()
+    writer.writerows([name, *row] for name, row in zip(found.penalty.classes, counts, strict=True))
+    return text.getvalue()
+
+
+def reliability_figure(found: AuditResult) -> Curves:
+    """How often the model is right against how sure it is."""
+    bins = found.calibration or ()
+    ece = 100 * (found.summary.ece or 0.0)
+    sure = sum(b.count * (b.confidence - b.accuracy) for b in bins)
+    which = "too sure of itself" if sure > 0 else "less sure than it could be"
+    return Curves(
+        "Does it know how sure to be?",
+        f"On the dashed line confidence is what it says. This model is {which}; the mean gap (the "
+        f"calibration error) is {ece:.1f} points.",
+        Axis("greatest probability (%)", from_zero=True),
+        Axis("right answers (%)", from_zero=True),
+        (
+            Series("perfect", (Point(0, 0), Point(100, 100)), style=0, dashed=True),
+            Series(
+                "this model",
+                tuple(Point(100 * b.confidence, 100 * b.accuracy) for b in bins),
+            ),
+        ),
+    )
+
+
+def _blocks(
+    groups: npt.NDArray[np.int64], names: tuple[str, ...]
+) -> tuple[tuple[str, int, int], ...]:
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    ends = [*starts[1:].tolist(), len(groups)]
+    return tuple(
+        (names[groups[start]], start, end) for start, end in zip(starts.tolist(), ends, strict=True)
+    )
+
+
+def _sentence(note: str) -> str:
+    return note[:1].upper() + note[1:] + "."

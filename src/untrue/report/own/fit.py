@@ -1,0 +1,245 @@
+"""The page and the tables of `untrue fit`: before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import untrue
+from untrue.report.document.figures import (
+    Axis,
+    Change,
+    ChangeRow,
+    Confusion,
+    Curves,
+    Panel,
+    Point,
+    Series,
+    busiest,
+    number,
+)
+from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.own.audit import dense_counts
+from untrue.report.own.measures import MEASURES, costliest, shown, signed
+from untrue.tools.fitting.fit import FitResult, Way
+from untrue.tools.fitting.training import History
+
+SHOWN = ("accuracy", "expected_cost", "zone_errors")
+MOST_CLASSES = 60
+
+
+def ways_table(found: FitResult) -> Table:
+    """Each way to answer, measured on the test part."""
+    measures = [m for m in MEASURES if m.field in SHOWN]
+    measures = [m for m in measures if getattr(found.ways[0].summary, m.field) is not None]
+    return Table(
+        f"On {found.sizes[2]:,} examples that no model has seen",
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The stressed row "
+        "is the model in the folder.",
+        (Column("model and decision"), *(Column(m.name) for m in measures)),
+        tuple((way.name, *(shown(m, way.summary) for m in measures)) for way in found.ways),
+        strong=frozenset({found.chosen}),
+    )
+
+
+def changes_table(found: FitResult) -> Table | None:
+    """What each way changes beside the plain model; None without one."""
+    rows: list[tuple[Cell, ...]] = []
+    strong = set()
+    for position, way in enumerate(found.ways):
+        if way.change is None:
+            continue
+        cells: list[Cell] = [
+            way.name,
+            signed(way.change.accuracy, 100.0, "+.1f"),
+            signed(way.change.expected_cost, digits="+.2g"),
+        ]
+        if found.zone_above is not None:
+            cells.append(signed(way.change.zone_errors, digits="+,.0f"))
+        if position == found.chosen:
+            strong.add(len(rows))
+        rows.append(tuple(cells))
+    if not rows:
+        return None
+    zone = [Column("errors in the zone")] if found.zone_above is not None else []
+    return Table(
+        f"What changes beside {found.ways[0].name}",
+        "Paired: both answer the same examples. An interval across 0 is no clear change.",
+        (
+            Column("model and decision"),
+            Column("accuracy (points)"),
+            Column("cost of an answer"),
+            *zone,
+        ),
+        tuple(rows),
+        strong=frozenset(strong),
+    )
+
+
+def zone_words(above: float | None) -> str:
+    """What the zone is."""
+    if above is None:
+        return "Every mistake costs the same."
+    least = "anything" if above == 0 else f"more than {number(above)}"
+    return f"The zone: the mistakes that cost {least}."
+
+
+def lead(found: FitResult) -> str:
+    """The finding in a sentence or two, also when it is that training bought nothing."""
+    way = found.ways[found.chosen]
+    cost = number(way.summary.expected_cost or 0.0)
+    start = f"{100 * way.summary.accuracy:.1f} % right, at a cost of {cost} an answer."
+    if way.change is None:
+        return start
+    before = number(found.ways[0].summary.expected_cost or 0.0)
+    cheaper, dearer = way.change.expected_cost.high < 0, way.change.expected_cost.low > 0
+    if cheaper:
+        start += f" Plain training costs {before}: the new loss lowers the cost."
+    elif dearer:
+        start += f" Plain training costs {before}: the new loss raises the cost here."
+    else:
+        start += f" Plain training costs {before}: these examples cannot tell the two apart."
+    free = found.ways[1]
+    if (free.summary.expected_cost or 0.0) <= (way.summary.expected_cost or 0.0):
+        start += (
+            " Plain training with the least-expected-cost decision does as well or better here: "
+            "--loss cross-entropy, then predict with --decide cost."
+        )
+    return start
+
+
+def fit_page(found: FitResult) -> Page:
+    """Before and after as a page."""
+    kept, plain = found.ways[found.chosen], found.ways[0]
+    first: list[Part] = [ways_table(found)]
+    changes = changes_table(found)
+    if changes is not None:
+        first.append(changes)
+    compared = kept is not plain and kept.change is not None
+    if compared:
+        first.append(_change_figure(found, plain, kept))
+    shown_ways = [plain, kept] if compared else [kept]
+    where: list[Part] = [_confusion(found, shown_ways), costliest(kept.summary)]
+    return Page(
+        f"A model of {found.source}",
+        lead(found),
+        (
+            Section("Before and after" if compared else "The model", tuple(first)),
+            Section("Who is taken for whom", tuple(where)),
+            Section("Training", (_losses(found),)),
+        ),
+        facts(found),
+    )
+
+
+def facts(found: FitResult) -> tuple[tuple[str, str], ...]:
+    """Where the numbers come from."""
+    training, model = found.model.training, found.model
+    train, validation, test = found.sizes
+    return (
+        ("data", found.source),
+        ("examples", f"{train:,} to train, {validation:,} to stop and calibrate, {test:,} to test"),
+        ("loss", f"{training['loss']}, alpha {training['alpha']:g}"),
+        ("penalty", repr(model.penalty)),
+        ("network", f"{model.spec.name}, inputs {' x '.join(map(str, model.spec.inputs))}"),
+        ("seed", str(training["seed"])),
+        ("temperature", f"{model.temperature:.3g}"),
+        ("seconds", f"{found.seconds:.1f}"),
+        ("made by", f"untrue {untrue.__version__}"),
+    )
+
+
+def metrics(found: FitResult) -> dict[str, Any]:
+    """The numbers for other programs."""
+    return {
+        "source": found.source,
+        "train": found.sizes[0],
+        "validation": found.sizes[1],
+        "test": found.sizes[2],
+        "zone_above": found.zone_above,
+        "seconds": round(found.seconds, 3),
+        "ways": [_way_numbers(way) for way in found.ways],
+    }
+
+
+def _way_numbers(way: Way) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"name": way.name, "summary": way.summary.as_dict()}
+    if way.change is not None:
+        parts = {n: getattr(way.change, n) for n in ("accuracy", "expected_cost", "zone_errors")}
+        numbers["change"] = {
+            n: {"value": part.value, "low": part.low, "high": part.high}
+            for n, part in parts.items()
+        }
+    return numbers
+
+
+def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
+    """The dearest kinds of error of the plain model, and how often each way makes them."""
+    names = found.model.classes
+    cells = kept.confusion
+    after = {
+        (names[true], names[said]): count
+        for true, said, count in zip(
+            cells.true.tolist(), cells.said.tolist(), cells.count.tolist(), strict=True
+        )
+    }
+    rows = tuple(
+        ChangeRow(
+            f"{row.true} → {row.said}",
+            float(row.count),
+            float(after.get((row.true, row.said), 0)),
+        )
+        for row in plain.summary.costliest or ()
+    )
+    return Change(
+        "The plain model's costliest errors, and what became of them",
+        "Each line is one kind of error (the truth → what was said), the costliest first: to the "
+        "left is fewer.",
+        Axis("errors on the test part", from_zero=True),
+        rows,
+        before=plain.name,
+        after=kept.name,
+    )
+
+
+def _confusion(found: FitResult, ways: list[Way]) -> Confusion:
+    penalty = found.model.penalty
+    k = penalty.n_classes
+    zone = None
+    if found.zone_above is not None and k <= 2000:
+        mask = penalty.matrix() > found.zone_above
+        zone = mask if 0 < mask.sum() <= 0.5 * k * (k - 1) else None
+    figure = Confusion(
+        "Errors on the test part",
+        "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),
+        penalty.classes,
+        tuple(Panel(way.name, np.asarray(dense_counts(way.confusion))) for way in ways),
+        zone=zone,
+        unit="examples",
+    )
+    return busiest(figure, MOST_CLASSES)
+
+
+def _losses(found: FitResult) -> Curves:
+    def points(values: tuple[float, ...]) -> tuple[Point, ...]:
+        return tuple(Point(float(i), value) for i, value in enumerate(values, start=1))
+
+    def both(name: str, history: History, style: int) -> tuple[Series, ...]:
+        return (
+            Series(f"{name}: training", points(history.train), style=style, dashed=True),
+            Series(f"{name}: validation", points(history.validation), style=style),
+        )
+
+    series = both(found.ways[found.chosen].name, found.history, 1)
+    if found.baseline_history is not None:
+        series = both(found.ways[0].name, found.baseline_history, 0) + series
+    return Curves(
+        "The loss as it fell",
+        f"The weights of epoch {found.history.best_epoch} were kept: there the validation loss is "
+        "least. Losses of different kinds do not compare.",
+        Axis("epoch"),
+        Axis("mean loss", from_zero=True),
+        series,
+    )

@@ -1,0 +1,97 @@
+"""Summaries of answers as rows of a table: the same words and units on every page of the tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from untrue.metrics import Interval, Summary
+from untrue.report.document.tables import Column, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A field of `Summary` to show: what it is called, and the factor to its unit."""
+
+    field: str
+    name: str
+    factor: float = 1.0
+    digits: str = ".2f"
+
+
+MEASURES = (
+    Measure("accuracy", "accuracy (%)", 100.0),
+    Measure("expected_cost", "cost of an answer", digits=".3g"),
+    Measure("adjusted_expected_cost", "cost, of the best constant answer's (%)", 100.0, ".1f"),
+    Measure("zone_errors", "errors in the zone", digits=",.0f"),
+    Measure("zone_share", "of all errors, in the zone (%)", 100.0, ".1f"),
+    Measure("coarse_error", "in the wrong super-class (%)", 100.0),
+    Measure("in_group_share", "of all errors, in the right super-class (%)", 100.0, ".1f"),
+    Measure("mistake_severity", "severity: mean height of an error", digits=".3f"),
+    Measure("ece", "calibration error (%)", 100.0),
+)
+
+
+def shown(measure: Measure, summary: Summary) -> str | None:
+    """The value with its interval, '9.30 [8.81, 9.82]'; None where the measure does not apply."""
+    value = getattr(summary, measure.field)
+    if value is None:
+        return None
+    found = summary.intervals.get(measure.field)
+    wrong = summary.intervals.get("total_error")
+    if measure.field == "accuracy" and wrong is not None:
+        found = Interval(value, 1 - wrong.high, 1 - wrong.low, wrong.level)
+    return with_interval(measure, found or float(value))
+
+
+def with_interval(measure: Measure, value: float | Interval) -> str:
+    """A value in the measure's unit, with its interval when it has one."""
+    column = Column(measure.name, measure.digits)
+    if not isinstance(value, Interval):
+        return column.shown(value * measure.factor)
+    middle, low, high = (
+        column.shown(part * measure.factor) for part in (value.value, value.low, value.high)
+    )
+    return f"{middle} [{low}, {high}]"
+
+
+def signed(value: float | Interval, factor: float = 1.0, digits: str = "+.3g") -> str:
+    """A difference with its sign: '-0.41 [-0.52, -0.30]'."""
+    if not isinstance(value, Interval):
+        return format(value * factor, digits)
+    middle, low, high = (
+        format(part * factor, digits) for part in (value.value, value.low, value.high)
+    )
+    return f"{middle} [{low}, {high}]"
+
+
+def costliest(summary: Summary, title: str = "The costliest confusions") -> Table:
+    """The dearest kinds of error, what they cost, and how much of all cost they are."""
+    rows = summary.costliest or ()
+    whole = (summary.expected_cost or 0.0) * summary.n
+    together = 100 * sum(row.cost for row in rows) / (whole or 1.0)
+    digits = ",.0f" if all((row.cost / row.count).is_integer() for row in rows) else ",.2f"
+    return Table(
+        title,
+        f"Together {together:.{0 if together >= 10 else 1}f} % of all cost."
+        if rows
+        else "No error costs anything.",
+        (
+            Column("true"),
+            Column("said"),
+            Column("times", ",d"),
+            Column("cost each", digits),
+            Column("cost in all", digits),
+            Column("of all cost (%)", ".1f"),
+        ),
+        tuple(
+            (
+                row.true,
+                row.said,
+                row.count,
+                row.cost / row.count,
+                row.cost,
+                100 * row.cost / whole,
+            )
+            for row in rows
+        ),
+    )

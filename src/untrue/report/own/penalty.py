@@ -1,0 +1,165 @@
+"""A penalty to read: tables for the terminal and a page with the whole matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from untrue.penalty import Penalty
+from untrue.penalty.costly import cheapest_cost
+from untrue.report.document.figures import Confusion, Panel, number, shortened
+from untrue.report.document.page import Page, Section, render
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.tools.penalty_diagnosis import Diagnosis, diagnose
+from untrue.tools.penalty_templates import Suggestion
+
+# A page with more cells than this takes a browser long to draw.
+MOST_CLASSES = 200
+LISTED = 20
+
+
+def cost_tables(penalty: Penalty, *, width: int = 10**6) -> tuple[Table, ...]:
+    """The matrix when it fits into `width` characters, else the dearest mistakes."""
+    k = penalty.n_classes
+    if k <= MOST_CLASSES:
+        names = [shortened(name) for name in penalty.classes]
+        costs = [[number(cost) for cost in row] for row in penalty.matrix().tolist()]
+        sizes = [max(len(name), *(len(row[j]) for row in costs)) for j, name in enumerate(names)]
+        # Each column has a border and a space to either side.
+        if sum(sizes) + max(map(len, names)) + 3 * (k + 1) + 10 <= width and k <= 30:
+            return (_matrix_table(penalty, names),)
+    return (_dearest_table(penalty),)
+
+
+def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for i, row in enumerate(penalty.matrix().tolist()):
+        cells = [None if i == j else number(cost) for j, cost in enumerate(row)]
+        rows.append((penalty.classes[i], *cells))
+    return Table(
+        "Cost of saying the column when the truth is the row",
+        "A right answer is free.",
+        (Column("truth"), *(Column(name) for name in names)),
+        tuple(rows),
+    )
+
+
+def _dearest_table(penalty: Penalty) -> Table:
+    k = penalty.n_classes
+    if k > 5000:
+        shown = f"The {k:,} classes make a matrix too large to look through."
+        return Table("The penalty", shown, (Column("classes", ",d"),), ((k,),))
+    matrix = penalty.matrix()
+    order = np.argsort(-matrix, axis=None, kind="stable")[:LISTED]
+    rows: list[tuple[Cell, ...]] = [
+        (penalty.classes[i], penalty.classes[j], number(float(matrix[i, j])))
+        for i, j in zip(*(part.tolist() for part in np.unravel_index(order, (k, k))), strict=True)
+        if matrix[i, j] > 0
+    ]
+    least = cheapest_cost(penalty)
+    off = matrix[~np.eye(k, dtype=bool)]
+    at_least = int((off == least).sum())
+    return Table(
+        f"The {len(rows)} dearest of {k * (k - 1):,} kinds of mistake",
+        f"{at_least:,} kinds cost the least, {number(least)}; --html shows the whole matrix.",
+        (Column("true"), Column("said"), Column("cost")),
+        tuple(rows),
+    )
+
+
+def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
+    """What `untrue penalty check` prints."""
+    kinds = found.n_classes * (found.n_classes - 1)
+    free = "not counted" if found.free_mistakes is None else f"{found.free_mistakes:,} of {kinds:,}"
+    lopsided = "not counted" if found.n_lopsided is None else f"{found.n_lopsided:,}"
+    ratio = found.greatest / found.least if found.least else float("nan")
+    facts: list[tuple[Cell, ...]] = [
+        ("classes", f"{found.n_classes:,} (kept as {found.form})"),
+        ("dearest mistake", number(found.greatest)),
+        ("cheapest that costs anything", number(found.least)),
+        ("dearest over cheapest", number(ratio)),
+        ("mean over all kinds of mistake", number(found.mean)),
+        ("mistakes that cost nothing", free),
+        ("classes that cost nothing to say", _names(found.free_classes)),
+        ("pairs that cost differently each way", lopsided),
+    ]
+    tables = [Table(f"Check of {name}", "", (Column("what"), Column("found")), tuple(facts))]
+    if found.lopsided:
+        tables.append(
+            Table(
+                "Lopsided pairs, most first",
+                "Right when one direction is the worse mistake; a slip when it is not.",
+                (Column("true"), Column("said"), Column("cost"), Column("the other way round")),
+                tuple(
+                    (pair.true, pair.said, number(pair.there), number(pair.back))
+                    for pair in found.lopsided
+                ),
+            )
+        )
+    shown = found.constant[:5]
+    tables.append(
+        Table(
+            "What a constant answer would cost",
+            "Mean cost of always saying one class, all classes equally frequent: a model is of use "
+            "below the first.",
+            (Column("always saying"), Column("costs")),
+            tuple((name, number(cost)) for name, cost in shown),
+        )
+    )
+    return tuple(tables)
+
+
+def suggestion_table(found: Suggestion) -> Table:
+    """Where the cost of the counted errors lies under a suggested penalty."""
+    rows: list[tuple[Cell, ...]] = [
+        (row.true, row.said, row.count, number(row.cost), 100 * row.cost / found.total_cost)
+        for row in found.dearest
+    ]
+    return Table(
+        "What the errors you counted would cost",
+        f"In all {number(found.total_cost)}, {number(found.expected_cost)} an answer.",
+        (
+            Column("true"),
+            Column("said"),
+            Column("times", ",d"),
+            Column("cost"),
+            Column("of all cost (%)", ".0f"),
+        ),
+        tuple(rows),
+    )
+
+
+def penalty_page(penalty: Penalty, *, name: str) -> str:
+    """The whole matrix as a heat map, and the check, as HTML."""
+    found = diagnose(penalty)
+    tables = diagnosis_tables(found, name=name)
+    parts: list[Confusion | Table | str] = []
+    if penalty.n_classes <= MOST_CLASSES:
+        parts.append(
+            Confusion(
+                "The cost of each mistake",
+                "Rows are the truth, columns what is said; the darker, the dearer.",
+                penalty.classes,
+                (Panel("cost", penalty.matrix()),),
+                unit="cost",
+            )
+        )
+    else:
+        parts.append(_dearest_table(penalty))
+    return render(
+        Page(
+            f"Costs in {name}",
+            found.remarks[0]
+            if found.remarks
+            else f"{found.n_classes} classes; a mistake costs from {number(found.least)} to "
+            f"{number(found.greatest)}.",
+            (
+                Section("What each mistake costs", tuple(parts)),
+                Section("Checked", (*found.remarks[1:], *tables)),
+            ),
+        )
+    )
+
+
+def _names(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more if names else "none"

@@ -1,0 +1,332 @@
+"""The page and the tables of `untrue tune`: the budgets, the frontier, and what was tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import untrue
+from untrue.budgets import Verdict
+from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series, busiest
+from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.own.audit import FULL_MATRIX, dense_counts
+from untrue.report.own.measures import signed
+from untrue.tools.fitting.fit import PLAIN
+from untrue.tools.tuning.judging import Setting, Trial, described, points, seen
+from untrue.tools.tuning.result import BudgetVerdict, TuneResult
+from untrue.tools.tuning.trainer import Recipe
+
+MOST_CLASSES = 60
+# Settings that lose many times more than is allowed would squeeze the others into a corner.
+FAR_POINTS = 8.0
+STYLES = {PLAIN: 1, "bilinear": 2, "log-bilinear": 3}
+
+
+def lead(found: TuneResult) -> str:
+    """The finding in a few sentences, also when it is that nothing will do."""
+    how = described(found.setting, found.budgets)
+    several = len(found.verdicts) > 1
+    many = "Every budget is" if several else "The budget is"
+    level = f"{100 * found.confidence:g} %"
+    change = f"accuracy {points(100 * found.change.value)}, to {100 * found.accuracy:.1f} %"
+    if not found.met:
+        over = _over(found)
+        return (
+            f"No setting that was tried meets {'the budgets' if several else 'the budget'}"
+            f"{_and_drop(found)}. The closest is {how}: {over}. The model in the folder is that "
+            "one, and is marked as not keeping its budgets. "
+            f"The search ended because {found.stopped}."
+        )
+    if not found.kept:
+        failed = "; ".join(_not_confirmed(found))
+        return (
+            f"{many} kept on validation by {how}, but the {found.sizes[1]:,} held-out examples do "
+            f"not confirm it: {failed}."
+        )
+    if found.setting == Setting(Recipe()):
+        which = "every budget" if several else "the budget"
+        start = f"The plain model keeps {which} already: nothing needs to change."
+    else:
+        start = f"{many} kept by {how}; {change}."
+    held = f"The {found.sizes[1]:,} held-out examples"
+    if found.proved:
+        return f"{start} {held} prove it at {level}."
+    return f"{start} {held} confirm it, but are too few to prove it at {level}."
+
+
+def _and_drop(found: TuneResult) -> str:
+    if found.max_accuracy_drop is None:
+        return ""
+    return f" within an accuracy drop of {found.max_accuracy_drop:g} points"
+
+
+def _over(found: TuneResult) -> str:
+    trial = found.trial
+    told = [
+        f"{verdict.budget} is at {seen(verdict)}"
+        for verdict, kept in zip(trial.verdicts, trial.kept, strict=True)
+        if not kept
+    ]
+    if found.max_accuracy_drop is not None and trial.drop > found.max_accuracy_drop:
+        told.append(f"its accuracy is {points(-trial.drop)}")
+    return "; ".join(told)
+
+
+def _not_confirmed(found: TuneResult) -> list[str]:
+    told = [
+        f"{verdict.budget} is at {seen(verdict.held_out)}"
+        + (", perhaps by chance" if verdict.perhaps_by_chance else "")
+        for verdict in found.verdicts
+        if not verdict.confirmed
+    ]
+    if found.max_accuracy_drop is not None and found.drop > found.max_accuracy_drop:
+        told.append(f"accuracy {signed(found.change, 100.0, '+.1f')} points")
+    return told
+
+
+def budgets_table(found: TuneResult) -> Table:
+    """Each budget and the accuracy: before, on validation, held out, and the verdict."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            str(verdict.budget),
+            _verdict(verdict),
+            _short(verdict.held_out),
+            _short(verdict.validation),
+            _short(verdict.plain),
+        )
+        for verdict in found.verdicts
+    ]
+    limit = found.max_accuracy_drop
+    within = limit is None or found.drop <= limit + 1e-9
+    rows.append(
+        (
+            "accuracy" if limit is None else f"accuracy drop <= {limit:g} points",
+            "no limit" if limit is None else "kept" if within else "over",
+            f"{100 * found.accuracy:.1f} % ({signed(found.change, 100.0, '+.1f')})",
+            f"{100 * found.trial.accuracy:.1f} % ({-found.trial.drop + 0.0:+.1f})",
+            f"{100 * (found.accuracy - found.change.value):.1f} %",
+        )
+    )
+    return Table(
+        "The budgets",
+        f"In brackets the {100 * found.confidence:g} % upper bounds, which decide on validation "
+        f"({found.sizes[0]:,} examples, each judged by a model that has not learned from it). The "
+        f"{found.sizes[1]:,} held-out examples were used for nothing else: 'proved' means that the "
+        "bound is within the limit there too, 'not proved' that they are too few for that.",
+        (
+            Column("budget"),
+            Column("verdict"),
+            Column("held out"),
+            Column("validation"),
+            Column("plain model, held out"),
+        ),
+        tuple(rows),
+    )
+
+
+def _short(verdict: Verdict) -> str:
+    """A rate with its count and bound."""
+    if not verdict.of:
+        return "no example"
+    if verdict.budget.kind == "cost":
+        return f"{verdict.rate:.3g} (≤ {verdict.upper:.3g})"
+    return (
+        f"{verdict.errors:,} of {verdict.of:,}, {100 * verdict.rate:.2f} % "
+        f"(≤ {100 * verdict.upper:.2f} %)"
+    )
+
+
+def _verdict(verdict: BudgetVerdict) -> str:
+    if verdict.proved:
+        held = "proved"
+    elif verdict.confirmed:
+        held = "kept, not proved"
+    else:
+        held = "over, perhaps by chance" if verdict.perhaps_by_chance else "over"
+    return held if verdict.met else f"over on validation; {held}"
+
+
+def steps(found: TuneResult) -> tuple[str, ...]:
+    """What was tried, in order, and why it went on, a sentence a step."""
+    told = []
+    for number, step in enumerate(found.steps, start=1):
+        many = (
+            f" ({len(step.trials)} settings, the closest of them)" if len(step.trials) > 1 else ""
+        )
+        here = found.chosen in step.trials
+        end = (" This one is kept." if found.met else " This is the closest.") if here else ""
+        told.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
+    return (*told, f"It ended because {found.stopped}.")
+
+
+def tune_page(found: TuneResult) -> Page:
+    """Budgets, frontier and search as a page."""
+    first: list[Part] = [budgets_table(found), *found.notes]
+    return Page(
+        f"Tuning on {found.source}",
+        lead(found),
+        (
+            Section("Are the budgets kept?", tuple(first)),
+            Section(
+                "Every setting that was tried",
+                tuple(_frontier(found, b) for b in range(len(found.verdicts))),
+            ),
+            Section("In which order, and why it went on", steps(found)),
+            Section("Who is taken for whom", (_confusion(found),)),
+        ),
+        facts(found),
+    )
+
+
+def facts(found: TuneResult) -> tuple[tuple[str, str], ...]:
+    """Where the numbers come from."""
+    model, training = found.model, found.model.training
+    return (
+        ("data", found.source),
+        (
+            "examples",
+            f"{found.sizes[0]:,} to tune on, in {found.repetitions} repetitions; "
+            f"{found.sizes[1]:,} held out",
+        ),
+        ("chosen" if found.met else "closest", found.setting.name),
+        ("settings tried", f"{len(found.trials):,}, of which {found.trained} took a training"),
+        ("confidence", f"{100 * found.confidence:g} %, one-sided"),
+        ("penalty", repr(model.penalty)),
+        ("network", f"{model.spec.name}, inputs {' x '.join(map(str, model.spec.inputs))}"),
+        ("seed", str(training["seed"])),
+        ("seconds", f"{found.seconds:.1f}"),
+        ("made by", f"untrue {untrue.__version__}"),
+    )
+
+
+def metrics(found: TuneResult) -> dict[str, Any]:
+    """The numbers for other programs."""
+    return {
+        "source": found.source,
+        "met": found.met,
+        "kept": found.kept,
+        "proved": found.proved,
+        "setting": found.setting.name,
+        "max_accuracy_drop": found.max_accuracy_drop,
+        "confidence": found.confidence,
+        "tuned_on": found.sizes[0],
+        "held_out": found.sizes[1],
+        "accuracy": found.accuracy,
+        "accuracy_change": {
+            "value": found.change.value,
+            "low": found.change.low,
+            "high": found.change.high,
+        },
+        "budgets": [
+            {
+                "budget": str(verdict.budget),
+                "met": verdict.met,
+                "confirmed": verdict.confirmed,
+                "proved": verdict.proved,
+                "validation": _numbers(verdict.validation),
+                "held_out": _numbers(verdict.held_out),
+                "plain": _numbers(verdict.plain),
+            }
+            for verdict in found.verdicts
+        ],
+        "notes": list(found.notes),
+        "stopped": found.stopped,
+        "seconds": round(found.seconds, 3),
+        "trials": [
+            {
+                "setting": trial.setting.name,
+                "met": trial.met,
+                "accuracy": trial.accuracy,
+                "expected_cost": trial.expected_cost,
+                "budgets": [_numbers(verdict) for verdict in trial.verdicts],
+            }
+            for trial in found.trials
+        ],
+    }
+
+
+def _numbers(verdict: Verdict) -> dict[str, Any]:
+    names = ("errors", "of", "rate", "upper", "limit")
+    return {name: getattr(verdict, name) for name in names}
+
+
+def _frontier(found: TuneResult, b: int) -> Curves:
+    """The upper bound of one budget against accuracy, one point a setting."""
+    budget = found.verdicts[b].budget
+    unit = 1.0 if budget.kind == "cost" else 100.0
+    allowed = found.max_accuracy_drop
+    far = max(FAR_POINTS, 3 * (allowed or 0.0), found.trial.drop)
+    shown = [trial for trial in found.trials if trial.drop <= far]
+    left_out = len(found.trials) - len(shown)
+
+    def at(trial: Trial) -> Point:
+        verdict, chosen = trial.verdicts[b], trial is found.trial
+        stressed = chosen or trial is found.trials[0]
+        return Point(
+            100 * trial.accuracy,
+            unit * verdict.upper,
+            unit * verdict.rate if stressed else None,
+            unit * verdict.upper if stressed else None,
+            label="closest" if chosen and not found.met else "",
+            marked=chosen,
+        )
+
+    series = [Series("plain model", (at(found.trials[0]),), style=0, joined=False)]
+    for loss, style in STYLES.items():
+        own = [t for t in shown[1:] if t.setting.recipe.loss == loss]
+        name = "plain model, other decisions" if loss == PLAIN else f"trained by {loss}"
+        if own:
+            series.append(Series(name, tuple(map(at, own)), style=style, joined=False))
+    limit = unit * found.trial.verdicts[b].limit
+    rights = [100 * trial.accuracy for trial in shown]
+    plain = 100 * found.trials[0].accuracy
+    left = min([*rights, plain - (allowed or 0.0)]) - 0.2
+    right = max(rights) + 0.2
+    lines = [Series("limit", (Point(left, limit), Point(right, limit)), style=4, dashed=True)]
+    if allowed is not None:
+        top = unit * max(trial.verdicts[b].upper for trial in shown)
+        edge = plain - allowed
+        ends = (Point(edge, 0.0), Point(edge, max(top, limit)))
+        lines.append(Series("least accuracy", ends, style=6, dashed=True))
+    rate = "cost of an answer" if budget.kind == "cost" else "share of errors (%)"
+    outside = (
+        f" {left_out} settings that lose more than {far:.3g} points are left out."
+        if left_out
+        else ""
+    )
+    return Curves(
+        f"{budget}",
+        "Each point is one setting on validation. Settings below the limit"
+        + (" and right of the least accuracy" if allowed is not None else "")
+        + " will do; of those the weakest is chosen. The bars of the plain and the chosen one "
+        f"reach from what was seen up to its upper bound.{outside}",
+        Axis("accuracy (%)"),
+        Axis(f"upper bound of the {rate}", from_zero=True),
+        (*series, *lines),
+    )
+
+
+def _confusion(found: TuneResult) -> Confusion:
+    k = found.model.penalty.n_classes
+    plain = found.setting == Setting(Recipe())
+    panels = [Panel("the plain model", np.asarray(dense_counts(found.plain_confusion)))]
+    if not plain:
+        panels.append(Panel("the kept model", np.asarray(dense_counts(found.confusion))))
+    zone = None
+    if k <= FULL_MATRIX:
+        masks = [budget.mask() for budget in found.budgets if budget.budget.kind != "cost"]
+        every = np.logical_or.reduce([np.zeros((k, k), dtype=bool), *masks])
+        zone = every if 0 < every.sum() <= 0.5 * k * (k - 1) else None
+    figure = Confusion(
+        "Errors on the held-out part",
+        "Darker is more errors"
+        + (", and the mistakes of the budgets are outlined." if zone is not None else "."),
+        found.model.penalty.classes,
+        tuple(panels),
+        zone=zone,
+        zone_name="in a budget",
+        unit="examples",
+    )
+    return busiest(figure, MOST_CLASSES)

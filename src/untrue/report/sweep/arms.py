@@ -1,0 +1,112 @@
+"""Rows gathered into arms: one setting over all its repetitions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from untrue.metrics import Interval
+from untrue.report.sweep import estimates
+from untrue.report.sweep.rows import Row, Rule
+
+NAMES = {"cross-entropy": "baseline"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What is varied. Rows that differ only in the repetition belong to one arm."""
+
+    loss: str
+    alpha: float
+    decision: Rule
+    costs: str = ""
+    zone_size: int | None = None
+    small_count: int | None = None
+    knob: str = ""
+    strength: float | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Trained with plain cross-entropy (and decided either way)."""
+        return self.loss == "cross-entropy"
+
+    @property
+    def decided(self) -> str:
+        """How its answers are chosen, in words."""
+        return "least cost" if self.decision == "least-cost" else "most probable"
+
+    @property
+    def name(self) -> str:
+        """'baseline', 'bilinear, alpha 0.9, least-cost decision'."""
+        parts = [NAMES.get(self.loss, self.loss)]
+        if not self.is_baseline:
+            parts.append(f"alpha {self.alpha:g}")
+        if self.decision == "least-cost":
+            parts.append("least-cost decision")
+        return ", ".join(parts)
+
+
+class Arms:
+    """The arms of one sweep, with means and paired differences of any measure of `Row`."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[Arm, dict[int, Row]] = {}
+        names = [field.name for field in dataclasses.fields(Arm)]
+        for row in rows:
+            arm = Arm(**{name: getattr(row, name) for name in names})
+            self._rows.setdefault(arm, {})[row.seed] = row
+
+    def select(self, **wanted: object) -> list[Arm]:
+        """The arms with these values, baselines first, then by loss, alpha and rule."""
+        return [a for a in sorted(self._rows, key=_order) if _fits(a, wanted)]
+
+    def values(self, name: str) -> list[float]:
+        """The values of `alpha`, `zone_size` or `small_count` that occur, sorted."""
+        return sorted({v for arm in self._rows if (v := getattr(arm, name)) is not None})
+
+    def losses(self) -> list[str]:
+        """The losses other than the baseline's."""
+        return sorted({arm.loss for arm in self._rows if not arm.is_baseline})
+
+    def baseline(self, arm: Arm) -> Arm:
+        """What an arm is compared with: cross-entropy, most probable label, same zone size."""
+        return Arm(
+            "cross-entropy", 0.0, "argmax", zone_size=arm.zone_size, small_count=arm.small_count
+        )
+
+    def repetitions(self, arm: Arm) -> int:
+        return len(self._rows.get(arm, {}))
+
+    def mean(self, arm: Arm, measure: str) -> Interval | None:
+        """Mean and interval over the repetitions; None when there are none."""
+        return estimates.mean(list(self.by_seed(arm, measure).values()))
+
+    def change(self, arm: Arm, measure: str, *, to: Arm | None = None) -> Interval | None:
+        """Difference to the baseline (or to `to`) of the same repetition: mean and interval."""
+        base = to or self.baseline(arm)
+        if base == arm:
+            return None
+        return estimates.difference(self.by_seed(arm, measure), self.by_seed(base, measure))
+
+    def by_seed(self, arm: Arm, measure: str) -> dict[int, float]:
+        """The measure by repetition."""
+        found = {seed: getattr(row, measure) for seed, row in self._rows.get(arm, {}).items()}
+        return {seed: float(value) for seed, value in found.items() if value is not None}
+
+
+def _order(arm: Arm) -> tuple[object, ...]:
+    return (
+        arm.zone_size or 0,
+        -1 if arm.small_count is None else arm.small_count,
+        not arm.is_baseline,
+        arm.loss,
+        arm.alpha,
+        arm.strength or 0.0,
+        arm.decision,
+        arm.costs,
+    )
+
+
+def _fits(arm: Arm, wanted: dict[str, object]) -> bool:
+    return all(getattr(arm, name) == value for name, value in wanted.items())

@@ -1,0 +1,255 @@
+"""`untrue report`: everything a store can say, as a page, files and rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import untrue
+from untrue.errors import DataError
+from untrue.lab.experiments import EXPERIMENTS
+from untrue.lab.store import Store
+from untrue.report.compare import chapter as comparison
+from untrue.report.document import matplotlib_figures
+from untrue.report.document.page import Page, Part, Section, write, write_text
+from untrue.report.document.tables import Column, Table
+from untrue.report.sweep import estimates, hierarchies, small_samples, zones
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.chapters import Chapter
+from untrue.report.sweep.published import SOURCE
+from untrue.report.sweep.rows import Collected, Row, collect, to_csv
+
+CHAPTERS = {
+    "zone": zones.chapter,
+    "hierarchy": hierarchies.chapter,
+    "small": small_samples.chapter,
+    "compare": comparison.chapter,
+}
+MEASURES = tuple(
+    field.name
+    for field in dataclasses.fields(Row)
+    if field.name.endswith("_pct") or field.name in ("errors", "zone_errors", "expected_cost")
+)
+# Runs not made yet are named one by one only while they are few.
+NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `report` wrote. findings: of comparisons, in sentences. short: one table per sweep, for
+    a terminal. notes: what is missing.
+    """
+
+    page: Path
+    written: tuple[Path, ...]
+    findings: tuple[str, ...]
+    short: tuple[Table, ...]
+    notes: tuple[str, ...]
+
+
+def report(directory: str | Path, out: str | Path | None = None) -> Report:
+    """Read the store in `directory` and write page, figures, tables and rows to `out`.
+
+    `out` is `directory` when not given. A sweep that is not finished is reported as far as it is.
+    """
+    place = Path(directory if out is None else out)
+    with Store.read(directory) as store:
+        sweeps = collect(store)
+        planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
+        stray = len(store.status().keys() - planned)
+    told = [sweep for sweep in sweeps if sweep.rows]
+    notes = tuple(note for sweep in sweeps for note in _notes(sweep))
+    if not told:
+        reason = " ".join(notes) or "No experiment was started in it."
+        raise DataError(f"No finished run in {directory} yet. {reason}")
+    chapters = [CHAPTERS[sweep.kind](sweep, _stem(sweep)) for sweep in told]
+    written = [write_text(place / "rows.csv", to_csv(row for sweep in told for row in sweep.rows))]
+    for item in (item for chapter in chapters for item in chapter.items()):
+        if isinstance(item.part, Table):
+            stem = place / "tables" / item.stem
+            written += [
+                write_text(stem.with_name(f"{stem.name}.csv"), item.part.to_csv()),
+                write_text(stem.with_name(f"{stem.name}.md"), item.part.to_markdown()),
+            ]
+        else:
+            written += matplotlib_figures.save(item.part, place / "figures" / item.stem)
+    page = write(_page(told, chapters, sweeps, notes, stray), place / "report.html")
+    names = [str(path.relative_to(place)) for path in (*written, page)]
+    summary = json.dumps(_json(sweeps, names), indent=1, allow_nan=False)
+    written.append(write_text(place / "report.json", summary + "\n"))
+    return Report(
+        page=page,
+        written=(*written, page),
+        findings=tuple(comparison.findings(sweep) for sweep in told if sweep.kind == "compare"),
+        short=tuple(chapter.short for chapter in chapters),
+        notes=notes,
+    )
+
+
+def _stem(collected: Collected) -> str:
+    return collected.sweep.name.replace("/", "-")
+
+
+def _notes(collected: Collected) -> list[str]:
+    """What is not there of a sweep, in sentences."""
+    sweep, notes = collected.sweep, []
+    waiting = len(collected.missing) + collected.unplanned
+    if waiting:
+        named = [config.label for config in collected.missing[:NAMED]]
+        rest = waiting - len(named)
+        names = ", ".join(named) + (f" and {rest} more" if rest and named else "")
+        notes.append(
+            f"{sweep.name}: {waiting} of {sweep.expected} models are not made yet"
+            f"{f' ({names})' if names else ''}. Go on with: {sweep.command}"
+        )
+    if collected.failed:
+        notes.append(
+            f"{sweep.name}: {len(collected.failed)} of {sweep.expected} models failed and are left "
+            f"out. Make them again with: {sweep.command} --retry-failed"
+        )
+    return notes
+
+
+def _page(
+    told: list[Collected],
+    chapters: list[Chapter],
+    sweeps: tuple[Collected, ...],
+    notes: tuple[str, ...],
+    stray: int,
+) -> Page:
+    sections: list[Section] = []
+    if notes:
+        table = _failures(sweeps)
+        parts: tuple[Part, ...] = (*notes, table) if table else notes
+        sections.append(Section("What is missing", parts))
+    several = len(told) > 1
+    for sweep, chapter in zip(told, chapters, strict=True):
+        prefix = f"{sweep.sweep.name}: " if several else ""
+        if several:
+            sections.append(Section(f"{prefix}{_title(sweep)}", (chapter.lead,)))
+        sections += chapter.sections(prefix)
+    facts = [fact for sweep in told for fact in _facts(sweep, several=several)]
+    if stray:
+        facts.append(("not shown", f"{stray} stored runs of earlier settings"))
+    if any(sweep.kind != "compare" for sweep in told):
+        facts.append(("published numbers", SOURCE))
+    facts.append(("made by", f"untrue {untrue.__version__}"))
+    lead = "Several sweeps, one after the other." if several else chapters[0].lead
+    title = "; ".join(f"{s.sweep.experiment} on {s.sweep.data}" for s in told)
+    if not several:
+        title = f"{_title(told[0])} ({told[0].sweep.experiment} on {told[0].sweep.data})"
+    return Page(title, lead, tuple(sections), tuple(facts))
+
+
+def _title(collected: Collected) -> str:
+    if collected.kind == "compare":
+        return comparison.TITLE
+    known = EXPERIMENTS.get(collected.sweep.experiment)
+    return known.title if known else collected.sweep.experiment
+
+
+def _failures(sweeps: tuple[Collected, ...]) -> Table | None:
+    rows = tuple(
+        (result.config.label, _reason(result.error), result.provenance.finished_at)
+        for sweep in sweeps
+        for result in sweep.failed
+    )
+    if not rows:
+        return None
+    columns = (Column("run"), Column("reason"), Column("when"))
+    return Table("Failed runs", "Each with the last line of its traceback.", columns, rows)
+
+
+def _reason(error: str) -> str:
+    lines = error.strip().splitlines()
+    return lines[-1] if lines else "no reason was stored"
+
+
+def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
+    """Where the numbers come from."""
+    sweep, info, results = collected.sweep, collected.info, collected.results
+    config = results[0].config
+    # What is compared may be a person's own table.
+    what = "examples" if collected.kind == "compare" else "images"
+    seconds = sum(result.provenance.seconds for result in results)
+    epochs = sorted({result.epochs_run for result in results})
+    ends = sorted(result.provenance.finished_at for result in results)
+    norms = sorted({c.penalty.normalization for c in sweep.configs if c.penalty})
+    hardware = Counter(f"{r.provenance.hardware}, {r.provenance.device}" for r in results)
+    versions = Counter(", ".join(map(" ".join, r.provenance.versions)) for r in results)
+    facts = [
+        ("command", sweep.command),
+        ("scale", f"{sweep.scale}; {len(results)} of {sweep.expected} models"),
+        (
+            "data",
+            f"{info.name}: {results[0].train_images:,} training and "
+            f"{int(results[0].confusion.sum()):,} test {what} used "
+            f"(of {info.train_images:,} and {info.test_images:,}; files {info.fingerprint})",
+        ),
+        (
+            "training",
+            f"network {config.network}, width {config.width:g}, "
+            f"{results[0].parameters:,} parameters; "
+            f"{_between(epochs)} epochs, batch {config.batch_size}, Adam {config.learning_rate:g}",
+        ),
+        ("penalty in training", f"normalised: {', '.join(norms) or 'not used yet'}"),
+        ("hardware", "; ".join(hardware)),
+        ("versions", "; ".join(versions)),
+        ("made", f"{ends[0]} to {ends[-1]}, {seconds / 3600:.2f} hours of training in all"),
+    ]
+    prefix = f"{sweep.name}: " if several else ""
+    return [(f"{prefix}{name}", value) for name, value in facts]
+
+
+def _between(values: list[int]) -> str:
+    return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
+    return {
+        "untrue": untrue.__version__,
+        "files": names,
+        "sweeps": [
+            {
+                "name": collected.sweep.name,
+                "scale": collected.sweep.scale,
+                "command": collected.sweep.command,
+                "expected": collected.sweep.expected,
+                "done": len(collected.results),
+                "failed": [
+                    {"run": r.config.label, "run_id": r.run_id, "reason": _reason(r.error)}
+                    for r in collected.failed
+                ],
+                "missing": [config.label for config in collected.missing],
+                "not_planned_yet": collected.unplanned,
+                "arms": _arms(Arms(collected.rows)),
+                **(comparison.summary(collected) if collected.kind == "compare" else {}),
+            }
+            for collected in sweeps
+        ],
+    }
+
+
+def _arms(arms: Arms) -> list[dict[str, Any]]:
+    return [
+        {
+            **dataclasses.asdict(arm),
+            "repetitions": arms.repetitions(arm),
+            "means": _estimates(arms, arm, difference=False),
+            "differences_to_baseline": _estimates(arms, arm, difference=True),
+        }
+        for arm in arms.select()
+    ]
+
+
+def _estimates(arms: Arms, arm: Arm, *, difference: bool) -> dict[str, Any]:
+    found = {}
+    for measure in MEASURES:
+        value = arms.change(arm, measure) if difference else arms.mean(arm, measure)
+        if value is not None:
+            found[measure] = estimates.numbers(value)
+    return found

@@ -1,0 +1,105 @@
+"""The part of a report that tells one sweep, and the words all chapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.lab.records import RunResult
+from untrue.metrics import Interval
+from untrue.report.document.figures import Figure, Series
+from untrue.report.document.page import Section
+from untrue.report.document.tables import Column, Table
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.rows import Collected
+
+# Styles by what a curve is, the same in every figure of every chapter.
+STYLES = {"cross-entropy": 0, "bilinear": 1, "log-bilinear": 2}
+LEAST_COST_STYLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A figure or table with the name its files get."""
+
+    stem: str
+    part: Figure | Table
+
+
+Block: TypeAlias = tuple[str, tuple[Item | str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """lead: the finding. blocks: headings with what stands under them. short: for a terminal."""
+
+    lead: str
+    blocks: tuple[Block, ...]
+    short: Table
+
+    def items(self) -> tuple[Item, ...]:
+        return tuple(i for _, items in self.blocks for i in items if isinstance(i, Item))
+
+    def sections(self, prefix: str = "") -> tuple[Section, ...]:
+        """For the page; without headings that have nothing under them."""
+        return tuple(
+            Section(
+                f"{prefix}{title}",
+                tuple(item.part if isinstance(item, Item) else item for item in items),
+            )
+            for title, items in self.blocks
+            if items
+        )
+
+
+def told(value: Interval | None, form: str = ".1f") -> str:
+    """An estimate in a sentence: '24.0 ± 0.3'."""
+    return Column("", form).shown(value)
+
+
+def repetitions(arms: Arms, chosen: Iterable[Arm]) -> str:
+    """How many repetitions stand behind the points of a figure."""
+    counts = sorted({arms.repetitions(arm) for arm in chosen} - {0})
+    if counts == [1]:
+        return "One repetition, so no intervals."
+    if len(counts) == 1:
+        return f"Means over {counts[0]} repetitions; bars are 95 % intervals (Student t)."
+    few, many = (counts or [0])[0], (counts or [0])[-1]
+    return f"Means over {few} to {many} repetitions; bars are 95 % intervals (Student t)."
+
+
+def beside_published(called: str) -> tuple[Column, Column, Column]:
+    """Of a measure in percent: ours, its difference to the baseline, and the paper's."""
+    return (
+        Column(f"{called} (%)", ".2f"),
+        Column(f"{called}: difference (points)", "+.2f"),
+        Column(f"{called}: published (%)", ".2f"),
+    )
+
+
+def plain(series: Iterable[Series | None]) -> tuple[Series, ...]:
+    """The series that have points."""
+    return tuple(s for s in series if s is not None and s.points)
+
+
+def runs(collected: Collected, arm: Arm, *, small_count: int | None = None) -> dict[int, RunResult]:
+    """The finished runs of an arm by seed."""
+    found = {}
+    for result in collected.results:
+        config = result.config
+        size = config.penalty.zone_size if config.penalty else 0
+        if (
+            (config.loss, config.alpha) == (arm.loss, arm.alpha)
+            and config.small_count == small_count
+            and (config.is_baseline or (arm.zone_size or 0) == size)
+        ):
+            found[config.seed] = result
+    return found
+
+
+def as_float(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    return counts.astype(np.float64)

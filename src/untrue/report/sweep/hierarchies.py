@@ -1,0 +1,215 @@
+"""The chapter of a hierarchy sweep: do the errors stay in the right super-class?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.chapters import (
+    LEAST_COST_STYLE,
+    STYLES,
+    Chapter,
+    Item,
+    beside_published,
+    plain,
+    repetitions,
+    runs,
+    told,
+)
+from untrue.report.sweep.published import SOURCE, published_value
+from untrue.report.sweep.rows import Collected
+
+# (measure, what it is called, what to see in its figure)
+MEASURES = (
+    ("total_error_pct", "total error", "Lower is better."),
+    ("coarse_error_pct", "coarse error", "Lower is better: the error when super-classes count."),
+    (
+        "errors_in_superclass_pct",
+        "errors inside the super-class",
+        "Higher is better: of the errors, the share that stays in the right super-class.",
+    ),
+)
+BASE = Arm("cross-entropy", 0.0, "argmax")
+
+
+def chapter(collected: Collected, stem: str) -> Chapter:
+    """Everything about one hierarchy sweep."""
+    arms = Arms(collected.rows)
+    return Chapter(
+        lead=_lead(arms),
+        blocks=(
+            ("Against alpha, beside the paper", _figures(collected, arms, stem)),
+            (
+                "The paper's tables",
+                tuple(
+                    Item(f"{stem}-{loss}", _table(collected, arms, loss)) for loss in arms.losses()
+                ),
+            ),
+            ("Where the errors went", _matrices(collected, arms, stem)),
+        ),
+        short=_short(arms),
+    )
+
+
+def paper_name(collected: Collected, experiment: str = "hierarchy") -> str:
+    """What the published numbers are filed under; they exist for CIFAR-100 only."""
+    return f"{collected.sweep.data}_{experiment}"
+
+
+def least_cost(arms: Arms, small_count: int | None = None) -> Arm | None:
+    """The baseline decided by least expected cost."""
+    found = arms.select(loss="cross-entropy", decision="least-cost", small_count=small_count)
+    return found[0] if found else None
+
+
+def best(arms: Arms, loss: str | None = None) -> Arm | None:
+    """The trained arm with the lowest coarse error."""
+    treated = [
+        (found.value, arm)
+        for arm in arms.select(decision="argmax")
+        if not arm.is_baseline
+        and loss in (None, arm.loss)
+        and (found := arms.mean(arm, "coarse_error_pct")) is not None
+    ]
+    return min(treated, key=lambda pair: pair[0])[1] if treated else None
+
+
+def _lead(arms: Arms) -> str:
+    def place(arm: Arm) -> str:
+        total, coarse, inside = (told(arms.mean(arm, name)) for name, _, _ in MEASURES)
+        return f"{total} % total error, {coarse} % coarse error, {inside} % of the errors inside"
+
+    said = [f"The baseline has {place(BASE)} the right super-class."]
+    after, free = best(arms), least_cost(arms)
+    if after is not None:
+        said.append(
+            f"The lowest coarse error of the trained losses, {after.loss} at alpha "
+            f"{after.alpha:g}: {place(after)} (paired difference in coarse error "
+            f"{told(arms.change(after, 'coarse_error_pct'), '+.2f')} points)."
+        )
+    if free is not None:
+        said.append(f"The baseline with least-expected-cost decision: {place(free)}.")
+    return " ".join(said)
+
+
+def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
+    name_of_paper = paper_name(collected)
+    alphas = arms.values("alpha")
+    free = least_cost(arms)
+    items = []
+    for measure, called, see in MEASURES:
+        series = []
+        for loss in arms.losses():
+            chosen = [BASE, *arms.select(loss=loss, decision="argmax")]
+            ours = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
+            points = tuple(Point.at(alpha, value) for alpha, value in ours if value is not None)
+            series.append(Series(loss, points, style=STYLES.get(loss, 4)))
+        level = arms.mean(free, measure) if free else None
+        if level is not None:
+            flat = tuple(Point.at(alpha, level.value) for alpha in alphas)
+            name = "baseline, least-cost decision"
+            series.append(Series(name, flat, style=LEAST_COST_STYLE, dashed=True))
+        for style, loss in enumerate(arms.losses(), start=4):
+            theirs = [
+                (a, published_value(name_of_paper, measure, loss=loss, alpha=a)) for a in alphas
+            ]
+            points = tuple(Point.at(a, value) for a, value in theirs if value is not None)
+            series.append(Series(f"{loss}, published", points, style=style, dashed=True))
+        counted = [BASE, *arms.select(decision="argmax")]
+        figure = Curves(
+            title=f"{called[0].upper()}{called[1:]} against alpha, {collected.sweep.data}",
+            see=f"{see} Alpha 0 is the baseline; dashed are the paper's numbers, where it has any, "
+            f"and what the least-cost decision makes of the baseline without training. "
+            f"{repetitions(arms, counted)}",
+            x=Axis("alpha (weight of the penalty)", ticks=tuple(alphas)),
+            y=Axis(f"{called} (%)", positive=True),
+            series=plain(series),
+            dodge=True,
+        )
+        items.append(Item(f"{stem}-{measure.removesuffix('_pct').replace('_', '-')}", figure))
+    return tuple(items)
+
+
+def _table(collected: Collected, arms: Arms, loss: str) -> Table:
+    chosen = [*arms.select(loss="cross-entropy"), *arms.select(loss=loss)]
+    rows: list[tuple[Cell, ...]] = []
+    for arm in chosen:
+        cells: list[Cell] = [arm.alpha, arm.decided]
+        for measure, _, _ in MEASURES:
+            cells += [arms.mean(arm, measure), arms.change(arm, measure)]
+            cells.append(
+                published_value(paper_name(collected), measure, loss=loss, alpha=arm.alpha)
+                if arm.decision == "argmax"
+                else None
+            )
+        rows.append((*cells, arms.repetitions(arm)))
+    columns = [Column("alpha", "g"), Column("decision")]
+    columns += [column for _, called, _ in MEASURES for column in beside_published(called)]
+    return Table(
+        title=f"Hierarchy, {loss} loss, {collected.sweep.data}",
+        see="Means with 95 % intervals; differences are to the baseline of the same repetition. "
+        f"Alpha 0 is the baseline. Published: {SOURCE}.",
+        columns=(*columns, Column("repetitions")),
+        rows=tuple(rows),
+        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
+    )
+
+
+def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
+    """All repetitions together, the classes of a super-class beside each other."""
+    info = collected.info
+    order = [index for _, members in info.groups for index in members]
+    group = info.group_of()[order]
+    blocks, start = [], 0
+    for name, members in info.groups:
+        blocks.append((name, start, start + len(members)))
+        start += len(members)
+    before = runs(collected, BASE)
+    items = []
+    for loss in arms.losses():
+        arm = best(arms, loss)
+        after = runs(collected, arm) if arm else {}
+        seeds = sorted(before.keys() & after.keys())
+        if arm is None or not seeds:
+            continue
+        summed = [
+            np.sum([found[seed].confusion for seed in seeds], axis=0)[np.ix_(order, order)]
+            for found in (before, after)
+        ]
+        figure = Confusion(
+            title=f"Confusions before and after, {loss} loss",
+            see="The blocks on the diagonal are the super-classes: errors inside them are the mild "
+            f"ones. {_repeated(len(seeds))} Darker cells hold more errors; correct answers "
+            "are grey.",
+            classes=tuple(info.classes[index] for index in order),
+            panels=(
+                Panel("before: baseline", summed[0].astype(np.float64)),
+                Panel(f"after: {loss}, alpha {arm.alpha:g}", summed[1].astype(np.float64)),
+            ),
+            zone=group[:, None] == group[None, :],
+            zone_name="right super-class",
+            unit="test images",
+            blocks=tuple(blocks),
+        )
+        items.append(Item(f"{stem}-confusions-{loss}", figure))
+    return tuple(items)
+
+
+def _repeated(count: int) -> str:
+    return "One repetition." if count == 1 else f"The errors of {count} repetitions together."
+
+
+def _short(arms: Arms) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (arm.name, *(arms.mean(arm, name) for name, _, _ in MEASURES))
+        for arm in arms.select()
+        if arm.is_baseline or arm.decision == "argmax"
+    ]
+    return Table(
+        title="Errors and where they stay (means with 95 % intervals)",
+        see="",
+        columns=(Column("model"), *(Column(f"{called} (%)", ".2f") for _, called, _ in MEASURES)),
+        rows=tuple(rows),
+    )

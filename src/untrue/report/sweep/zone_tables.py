@@ -1,0 +1,128 @@
+"""Tables of a masked-zone sweep, and which of its arms to show as "after"."""
+
+from __future__ import annotations
+
+import math
+
+from untrue.metrics import Interval
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.published import published_value
+from untrue.report.sweep.rows import Collected
+
+# What an alpha may cost in total error, in percentage points, to be shown as "after".
+TOLERANCE = 1.0
+
+
+def best(arms: Arms, size: int, loss: str | None = None) -> Arm | None:
+    """The arm with the fewest errors in the zone that costs at most a point of accuracy."""
+    base = arms.mean(Arm("cross-entropy", 0.0, "argmax", zone_size=size), "total_error_pct")
+    treated = [
+        arm
+        for arm in arms.select(zone_size=size, decision="argmax")
+        if not arm.is_baseline and loss in (None, arm.loss)
+    ]
+    limit = math.inf if base is None else base.value + TOLERANCE
+    good = [arm for arm in treated if _value(arms, arm, "total_error_pct") <= limit]
+    if not good:
+        return min(treated, key=lambda a: _value(arms, a, "total_error_pct"), default=None)
+    return min(good, key=lambda a: _value(arms, a, "zone_errors"))
+
+
+def _value(arms: Arms, arm: Arm, measure: str) -> float:
+    found = arms.mean(arm, measure)
+    return math.inf if found is None else found.value
+
+
+def shown_size(arms: Arms) -> int:
+    """The zone size to tell the story with: the middle one of those furthest along."""
+    sizes = [int(size) for size in arms.values("zone_size")]
+    trained = {size: len(arms.select(zone_size=size, decision="argmax")) for size in sizes}
+    full = [size for size in sizes if trained[size] == max(trained.values())]
+    return full[len(full) // 2]
+
+
+def least_cost(arms: Arms, size: int) -> Arm | None:
+    """The baseline decided by least expected cost."""
+    found = arms.select(loss="cross-entropy", decision="least-cost", zone_size=size)
+    return found[0] if found else None
+
+
+def table(collected: Collected, arms: Arms, size: int) -> Table:
+    """Every arm of one zone size."""
+    chosen = arms.select(zone_size=size)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            "baseline" if arm.is_baseline else arm.loss,
+            arm.alpha,
+            arm.decided,
+            arms.mean(arm, "zone_errors"),
+            arms.change(arm, "zone_errors"),
+            arms.mean(arm, "total_error_pct"),
+            arms.change(arm, "total_error_pct"),
+            arms.mean(arm, "zone_share_pct"),
+            arms.repetitions(arm),
+        )
+        for arm in chosen
+    ]
+    free = least_cost(arms, size)
+    costs = f" The least-cost decision is made with costs {free.costs}." if free else ""
+    theirs = published_value(
+        f"masked_zone_{collected.sweep.data}", "total_error_pct", loss="", alpha=0.0
+    )
+    note = f" Published: a baseline of about {theirs:g} % total error." if theirs else ""
+    return Table(
+        title=f"Zone of {size} cells, {collected.sweep.data}",
+        see="Means with 95 % intervals; differences are to the baseline of the same repetition."
+        f"{costs}{note}",
+        columns=(
+            Column("loss"),
+            Column("alpha", "g"),
+            Column("decision"),
+            Column("errors in the zone", ".1f"),
+            Column("difference", "+.1f"),
+            Column("total error (%)", ".2f"),
+            Column("difference (points)", "+.2f"),
+            Column("zone's share of the errors (%)", ".1f"),
+            Column("repetitions"),
+        ),
+        rows=tuple(rows),
+        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
+    )
+
+
+def short(arms: Arms, sizes: list[int]) -> Table:
+    """Before and after in a few lines."""
+    rows: list[tuple[Cell, ...]] = []
+    for size in sizes:
+        base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+        free = least_cost(arms, size)
+        treated = [a for a in arms.select(zone_size=size, decision="argmax") if not a.is_baseline]
+        rows += [
+            (
+                size,
+                "least-cost decision only" if arm is free else arm.name,
+                _middle(arms.mean(base, "zone_errors")),
+                _middle(arms.mean(arm, "zone_errors")),
+                _middle(arms.mean(base, "accuracy_pct")),
+                _middle(arms.mean(arm, "accuracy_pct")),
+            )
+            for arm in [*treated, *([free] if free else [])]
+        ]
+    return Table(
+        title="Errors in the zone and accuracy, before and after (means)",
+        see="Before is the baseline, plain cross-entropy.",
+        columns=(
+            Column("zone (cells)"),
+            Column("model after"),
+            Column("errors in zone before", ".1f"),
+            Column("errors in zone after", ".1f"),
+            Column("accuracy before (%)", ".2f"),
+            Column("accuracy after (%)", ".2f"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _middle(value: Interval | None) -> float | None:
+    return None if value is None else value.value

@@ -1,0 +1,218 @@
+"""The chapter of a masked-zone sweep: the paper's figures, the frontier, before and after."""
+
+from __future__ import annotations
+
+from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.chapters import (
+    LEAST_COST_STYLE,
+    STYLES,
+    Block,
+    Chapter,
+    Item,
+    as_float,
+    plain,
+    repetitions,
+    runs,
+    told,
+)
+from untrue.report.sweep.published import published_value
+from untrue.report.sweep.rows import Collected
+from untrue.report.sweep.zone_tables import TOLERANCE, best, least_cost, short, shown_size, table
+
+ERRORS = Axis("test errors in the zone (images)", from_zero=True)
+TOTAL = Axis("total test error (%)", positive=True)
+
+
+def chapter(collected: Collected, stem: str) -> Chapter:
+    """Everything about one masked-zone sweep."""
+    arms = Arms(collected.rows)
+    sizes = [int(size) for size in arms.values("zone_size")]
+    middle = shown_size(arms)
+    frontier = (Item(f"{stem}-frontier", _frontier(arms, middle)),) if arms.losses() else ()
+    blocks: list[Block] = [("What it bought", frontier)]
+    if len(sizes) > 1:
+        for measure, axis, title, name in (
+            ("zone_errors", ERRORS, "Errors in the zone", "zone-errors"),
+            ("total_error_pct", TOTAL, "Total error", "total-error"),
+        ):
+            figures = tuple(
+                Item(
+                    f"{stem}-{name}-{loss}",
+                    _against_size(collected, arms, loss, measure, axis, title),
+                )
+                for loss in arms.losses()
+            )
+            blocks.append((f"{title} against the size of the zone", figures))
+    else:
+        blocks.append(("Against alpha", _against_alpha(arms, middle, stem)))
+    blocks.append(("Where the errors went", _matrices(collected, arms, middle, stem)))
+    tables = tuple(Item(f"{stem}-n{size}", table(collected, arms, size)) for size in sizes)
+    blocks.append(("All numbers", tables))
+    return Chapter(_lead(arms, middle), tuple(blocks), short(arms, sizes))
+
+
+def _lead(arms: Arms, size: int) -> str:
+    before = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    after, free = best(arms, size), least_cost(arms, size)
+    said = [
+        f"In a zone of {size} cells the baseline makes {told(arms.mean(before, 'zone_errors'))} "
+        f"test errors at a total error of {told(arms.mean(before, 'total_error_pct'), '.2f')} %."
+    ]
+    if after is not None:
+        said.append(
+            f"Trained with the {after.loss} loss at alpha {after.alpha:g} it makes "
+            f"{told(arms.mean(after, 'zone_errors'))} there (paired difference "
+            f"{told(arms.change(after, 'zone_errors'), '+.1f')}) at "
+            f"{told(arms.mean(after, 'total_error_pct'), '.2f')} %."
+        )
+    if free is not None:
+        said.append(
+            "Only deciding the baseline's probabilities by least expected cost "
+            f"({free.costs}) leaves {told(arms.mean(free, 'zone_errors'))} at "
+            f"{told(arms.mean(free, 'total_error_pct'), '.2f')} %."
+        )
+    return " ".join(said)
+
+
+def _curve(arms: Arms, chosen: list[Arm], measure: str, name: str, **looks: object) -> Series:
+    points = [(arm.zone_size, arms.mean(arm, measure)) for arm in chosen]
+    return Series(
+        name,
+        tuple(Point.at(float(n or 0), value) for n, value in points if value is not None),
+        **looks,  # type: ignore[arg-type]
+    )
+
+
+def _against_size(
+    collected: Collected, arms: Arms, loss: str, measure: str, axis: Axis, title: str
+) -> Curves:
+    """The paper's figure: a measure against n, one curve per alpha."""
+    base = arms.select(loss="cross-entropy", decision="argmax")
+    free = arms.select(loss="cross-entropy", decision="least-cost")
+    alphas = [alpha for alpha in arms.values("alpha") if alpha > 0]
+    series = [_curve(arms, base, measure, "baseline (alpha 0)", style=0, dashed=True)]
+    for style, alpha in enumerate(alphas, start=1):
+        chosen = arms.select(loss=loss, decision="argmax", alpha=alpha)
+        series.append(_curve(arms, chosen, measure, f"alpha {alpha:g}", style=style))
+    name = "baseline, least-cost decision"
+    series.append(_curve(arms, free, measure, name, style=len(alphas) + 1, dashed=True))
+    sizes = arms.values("zone_size")
+    if measure == "zone_errors":
+        see = "The further a curve lies below the dashed baseline, the more errors left the zone."
+    else:
+        see = "A curve at the height of the dashed baseline moved its errors at no cost."
+        theirs = published_value(
+            f"masked_zone_{collected.sweep.data}", measure, loss=loss, alpha=0.0
+        )
+        if theirs is not None:
+            see += f" The paper's baseline has about {theirs:g} %."
+    counted = [*base, *arms.select(loss=loss, decision="argmax")]
+    return Curves(
+        title=f"{title}, {loss} loss, {collected.sweep.data}",
+        see=f"{see} {repetitions(arms, counted)}",
+        x=Axis("zone size n (cells)", ticks=tuple(sizes)),
+        y=axis,
+        series=plain(series),
+        dodge=True,
+    )
+
+
+def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
+    """With one zone size only: measures against alpha, one curve per loss."""
+    free = least_cost(arms, size)
+    base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    alphas = arms.values("alpha")
+    items = []
+    for measure, axis, title, name in (
+        ("zone_errors", ERRORS, f"Errors in a zone of {size} cells", "zone-errors"),
+        ("total_error_pct", TOTAL, "Total error", "total-error"),
+    ):
+        series = []
+        for loss in arms.losses():
+            chosen = [base, *arms.select(loss=loss, decision="argmax", zone_size=size)]
+            found = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
+            points = tuple(Point.at(alpha, value) for alpha, value in found if value is not None)
+            series.append(Series(loss, points, style=STYLES.get(loss, 4)))
+        level = arms.mean(free, measure) if free else None
+        if level is not None:
+            points = tuple(Point.at(alpha, level.value) for alpha in alphas)
+            series.append(
+                Series("baseline, least-cost decision", points, LEAST_COST_STYLE, dashed=True)
+            )
+        counted = [base, *arms.select(decision="argmax", zone_size=size)]
+        figure = Curves(
+            title=title,
+            see="Alpha 0 is the baseline; the dashed line is what the least-cost decision makes "
+            f"of it without training. {repetitions(arms, counted)}",
+            x=Axis("alpha (weight of the penalty)", ticks=tuple(alphas)),
+            y=axis,
+            series=plain(series),
+            dodge=True,
+        )
+        items.append(Item(f"{stem}-{name}", figure))
+    return tuple(items)
+
+
+def _frontier(arms: Arms, size: int) -> Curves:
+    chosen = best(arms, size)
+
+    def spot(arm: Arm, label: str = "") -> Point | None:
+        total, zone = arms.mean(arm, "total_error_pct"), arms.mean(arm, "zone_errors")
+        if total is None or zone is None:
+            return None
+        return Point.at(total, zone, label=label, marked=arm == chosen)
+
+    def single(arm: Arm | None, name: str, style: int) -> Series:
+        point = spot(arm) if arm else None
+        return Series(name, (point,) if point else (), style=style, joined=False)
+
+    base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    series = [single(base, "baseline", 0)]
+    for loss in arms.losses():
+        treated = arms.select(loss=loss, decision="argmax", zone_size=size)
+        points = [spot(arm, f"{arm.alpha:g}") for arm in treated]
+        series.append(
+            Series(loss, tuple(p for p in points if p), style=STYLES.get(loss, 4), joined=True)
+        )
+    series.append(single(least_cost(arms, size), "baseline, least-cost decision", LEAST_COST_STYLE))
+    return Curves(
+        title=f"What fewer errors in the zone cost (zone of {size} cells)",
+        see="The lower left is best: few errors in the zone at a low total error. Numbers at the "
+        "points are alpha. Ringed is the setting with the fewest errors in the zone among those "
+        f"that cost at most {TOLERANCE:g} percentage point of total error. "
+        f"{repetitions(arms, arms.select(zone_size=size, decision='argmax'))}",
+        x=TOTAL,
+        y=ERRORS,
+        series=plain(series),
+    )
+
+
+def _matrices(collected: Collected, arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
+    """Confusion matrices of one repetition, before and after, for each loss."""
+    items = []
+    before = runs(collected, Arm("cross-entropy", 0.0, "argmax"))
+    for loss in arms.losses():
+        arm = best(arms, size, loss)
+        after = runs(collected, arm) if arm else {}
+        seed = next((seed for seed in sorted(before) if seed in after), None)
+        if arm is None or seed is None or (spec := after[seed].config.penalty) is None:
+            continue
+        zone = spec.mask(collected.info)
+        old, new = before[seed].confusion, after[seed].confusion
+        figure = Confusion(
+            title=f"Confusions before and after, {loss} loss",
+            see=f"Repetition {seed}: the outlined zone of {size} cells holds "
+            f"{int(old[zone].sum())} errors before and {int(new[zone].sum())} after, of "
+            f"{int(old.sum() - old.trace())} and {int(new.sum() - new.trace())} in all. "
+            "Darker cells hold more errors; correct answers are grey.",
+            classes=collected.info.classes,
+            panels=(
+                Panel("before: baseline", as_float(old)),
+                Panel(f"after: {loss}, alpha {arm.alpha:g}", as_float(new)),
+            ),
+            zone=zone,
+            unit="test images",
+        )
+        items.append(Item(f"{stem}-confusions-{loss}", figure))
+    return tuple(items)

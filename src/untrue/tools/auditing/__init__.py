@@ -1,0 +1,1 @@
+"""What the mistakes in a file of predictions cost."""

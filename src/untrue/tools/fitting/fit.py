@@ -1,0 +1,283 @@
+"""Train a classifier on a person's own data by what mistakes cost: `untrue fit`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch.nn.functional as F
+from torch import nn
+
+from untrue.decision import calibrate, decide
+from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
+from untrue.losses import BilinearLoss, LogBilinearLoss
+from untrue.metrics import Cells, Summary, confusion_cells, summary
+from untrue.metrics.inputs import IntArray
+from untrue.penalty import Penalty
+from untrue.penalty.costly import zone_limit
+from untrue.tools.auditing.costly import dear_pairs
+from untrue.tools.auditing.pairing import PairedChange, paired_change
+from untrue.tools.fitting.model import Model, argmax, calibrated
+from untrue.tools.fitting.networks import NetworkSpec, Normalize, build, choose_network
+from untrue.tools.fitting.splitting import Split, split
+from untrue.tools.fitting.training import (
+    Examples,
+    History,
+    Objective,
+    Progress,
+    Settings,
+    logits_of,
+    seeded,
+    train,
+)
+from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.sources import Source, class_positions
+
+LOSSES = ("bilinear", "log-bilinear", "cross-entropy")
+PLAIN = "cross-entropy"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to answer, measured on the test part.
+
+    name     "bilinear, alpha 0.5", or "+ least cost" when it decides by least expected cost
+    change   paired, against the plain way; None for the plain way itself, or without a baseline
+    """
+
+    name: str
+    summary: Summary
+    confusion: Cells
+    change: PairedChange | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitResult:
+    """A model and how it does beside the plain one.
+
+    ways       the plain model first (when there is one), then the model that is kept
+    chosen     position in `ways` of the model that is kept, deciding by the most probable class
+    zone_above errors that cost more are in the zone; None: all mistakes cost alike
+    """
+
+    model: Model
+    source: str
+    ways: tuple[Way, ...]
+    chosen: int
+    zone_above: float | None
+    history: History
+    baseline_history: History | None
+    sizes: tuple[int, int, int]
+    seconds: float
+
+
+def fit(
+    source: Source,
+    penalty: Penalty | None,
+    *,
+    loss: str = "bilinear",
+    alpha: float = 0.5,
+    network: str | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - frozen
+    baseline: bool = True,
+    test_share: float = 0.2,
+    validation_share: float = 0.15,
+    on_epoch: Callable[[str, Progress], None] | None = None,
+) -> FitResult:
+    """Train on the training part of `source`, stop by the validation part, measure on the test.
+
+    Without a penalty (cross-entropy only) every mistake costs 1.
+    """
+    started = time.perf_counter()
+    if loss not in LOSSES:
+        raise ArgumentError(
+            f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
+        )
+    labels, penalty = labels_of(source, penalty, loss)
+    parts = split(
+        labels,
+        test_share=test_share,
+        validation_share=validation_share,
+        held_out=source.test,
+        seed=settings.seed,
+    )
+    warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
+    plain_name, name = PLAIN, _name(loss, alpha)
+    objectives: dict[str, Objective] = {name: objective_of(loss, penalty, alpha)}
+    if baseline and loss != PLAIN:
+        objectives = {plain_name: F.cross_entropy} | objectives
+    rules = source.find_rules(parts.train)
+    inputs = source.inputs(rules)
+    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
+    above = zone_limit(penalty)
+    ways: list[Way] = []
+    made: dict[str, tuple[nn.Module, History, float]] = {}
+    first: IntArray | None = None
+    for each, objective in objectives.items():
+        made[each], answers = _train_one(
+            each, objective, spec, inputs, labels, parts, penalty, settings, on_epoch
+        )
+        for way, said in answers.items():
+            ways.append(_measured(way, said, labels[parts.test], penalty, above, plain=first))
+            first = said if first is None and each == plain_name else first
+    net, history, temperature = made[name]
+    model = Model(
+        kind=source.kind,
+        penalty=penalty,
+        rules=rules,
+        spec=spec,
+        network=net,
+        temperature=temperature,
+        target=source.labels.column if source.labels and source.kind != "images" else None,
+        training={
+            "loss": loss,
+            "alpha": alpha if loss != PLAIN else 0.0,
+            **asdict(settings),
+            "best_epoch": history.best_epoch,
+            "train": len(parts.train),
+            "validation": len(parts.validation),
+            "test": len(parts.test),
+        },
+    )
+    return FitResult(
+        model=model,
+        source=str(source.path),
+        ways=tuple(ways),
+        chosen=[way.name for way in ways].index(name),
+        zone_above=above,
+        history=history,
+        baseline_history=made[plain_name][1] if len(made) == 2 else None,
+        sizes=(len(parts.train), len(parts.validation), len(parts.test)),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
+    """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
+    if source.labels is None:
+        raise DataError(f"{source.path} has no labels to learn from.")
+    if penalty is None:
+        if loss != PLAIN:
+            raise ArgumentError(
+                f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one "
+                "with `untrue penalty new`), or --loss cross-entropy for a plain model."
+            )
+        present = np.unique(source.labels.codes)
+        names = sorted(source.labels.names[code] for code in present.tolist())
+        penalty = Penalty.from_rules(names, {}, default=1.0)
+    return class_positions(source.labels, penalty.classes, str(source.path)), penalty
+
+
+def _name(loss: str, alpha: float) -> str:
+    return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
+
+
+def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
+    """What is minimised, by the name of the loss."""
+    if loss == PLAIN:
+        return F.cross_entropy
+    kind = BilinearLoss if loss == "bilinear" else LogBilinearLoss
+    return kind(penalty, alpha=alpha)
+
+
+def _train_one(
+    name: str,
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    penalty: Penalty,
+    settings: Settings,
+    on_epoch: Callable[[str, Progress], None] | None,
+) -> tuple[tuple[nn.Module, History, float], dict[str, IntArray]]:
+    """A trained network with its history and temperature, and its answers on the test part."""
+    tell = None if on_epoch is None else lambda progress: on_epoch(name, progress)
+    made = train_network(name, objective, spec, inputs, labels, parts, settings, tell)
+    network, _, temperature = made
+    probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
+    answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
+    return made, answers
+
+
+def train_network(
+    name: str,
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    settings: Settings,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> tuple[nn.Module, History, float]:
+    """A network trained on one part, stopped and calibrated by another: with its temperature."""
+    network, history = fitted_network(objective, spec, inputs, labels, parts, settings, on_epoch)
+    held_back = logits_of(network, inputs[parts.validation])
+    return network, history, _temperature(name, held_back, labels[parts.validation])
+
+
+def fitted_network(
+    objective: Objective,
+    spec: NetworkSpec,
+    inputs: npt.NDArray[np.float32],
+    labels: IntArray,
+    parts: Split,
+    settings: Settings,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> tuple[nn.Module, History]:
+    """A network trained on one part and stopped by another.
+
+    Every network of a seed starts from the same weights and sees the same batches.
+    """
+    with seeded(settings.seed):
+        network = build(spec)
+        if isinstance(network[0], Normalize):
+            network[0].learn(inputs[parts.train])
+        history = train(
+            network,
+            objective,
+            Examples(inputs[parts.train], labels[parts.train]),
+            Examples(inputs[parts.validation], labels[parts.validation]),
+            settings,
+            on_epoch,
+        )
+    return network, history
+
+
+def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UntrueWarning)
+        found = calibrate(logits, labels).temperature
+    if caught:
+        warnings.warn(
+            f"the model by {name} tells no more than chance on the validation part; train longer, "
+            "or ask whether the columns can tell the classes apart",
+            UntrueWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _measured(
+    name: str,
+    said: IntArray,
+    true: IntArray,
+    penalty: Penalty,
+    above: float | None,
+    *,
+    plain: IntArray | None,
+) -> Way:
+    cells = confusion_cells(true, said, penalty.n_classes)
+    found = summary(
+        cells,
+        penalty=penalty,
+        zone=None if above is None else dear_pairs(cells, penalty, above),
+        resamples=1000,
+    )
+    limit = np.inf if above is None else above
+    change = None if plain is None else paired_change(true, plain, said, penalty, above=limit)
+    return Way(name, found, cells, change)

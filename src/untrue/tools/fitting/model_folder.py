@@ -1,0 +1,211 @@
+"""A model on disk: weights as safetensors, everything else as JSON. Loading runs no code.
+
+model.json           what it is, and the SHA-256 of the other files
+weights.safetensors  the network's numbers
+preprocessing.json   how data become inputs
+penalty.json         what mistakes cost
+decision.json        the costs it decides by, where it does (`untrue tune`)
+metrics.json         how it did on the test part
+page.html            the same to look at
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import untrue
+from untrue.atomic_files import placed_folder
+from untrue.errors import ArgumentError, DataError, PenaltyError
+from untrue.penalty import Penalty
+from untrue.tools.fitting.model import Model
+from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, build
+from untrue.tools.fitting.preprocess import TableRules
+from untrue.tools.needs import need
+from untrue.tools.reading.images import ImageRules
+from untrue.tools.reading.json_numbers import plain
+
+# Raised when an older program could no longer read what is written: one that knows no decision.json
+# would decide by the most probable class, so only folders with that file have the newer number.
+FORMAT = 2
+WITHOUT_DECISION = 1
+PURPOSE = "A model folder"
+CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
+DECISION = "decision.json"
+
+
+def check_target(folder: Path, *, overwrite: bool = False) -> None:
+    """The place is free, or a model that may be replaced: asked before any training."""
+    if not folder.exists():
+        above = next(path for path in folder.absolute().parents if path.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise ArgumentError(f"{folder} cannot be made: {above} is no folder to write into.")
+        return
+    if not folder.is_dir():
+        raise ArgumentError(f"{folder} is a file; name a folder for the model.")
+    ours = (folder / "model.json").is_file()
+    if any(folder.iterdir()) and not (ours and overwrite):
+        way_out = "add --overwrite" if ours else "name another folder"
+        what = "holds a model already" if ours else "holds other files"
+        raise ArgumentError(f"{folder} {what}; {way_out}.")
+
+
+def save_model(
+    folder: Path,
+    model: Model,
+    *,
+    metrics: Mapping[str, Any] | None = None,
+    extra: Callable[[Path], object] | None = None,
+) -> Path:
+    """Write the folder under a temporary name and move it into place.
+
+    extra: called with the temporary folder, to put more files there (the page).
+    """
+    safetensors = need("safetensors.torch", PURPOSE)
+    with placed_folder(folder) as inside:
+        safetensors.save_file(
+            {name: value.contiguous() for name, value in model.network.state_dict().items()},
+            inside / "weights.safetensors",
+        )
+        _write_json(inside / "preprocessing.json", model.rules.as_json())
+        model.penalty.save(inside / "penalty.json")
+        if model.decision is not None:
+            model.decision.save(inside / DECISION)
+        content = {
+            "format": WITHOUT_DECISION if model.decision is None else FORMAT,
+            "untrue": untrue.__version__,
+            "kind": model.kind,
+            "target": model.target,
+            "network": {
+                "name": model.spec.name,
+                "inputs": list(model.spec.inputs),
+                "n_classes": model.spec.n_classes,
+            },
+            "temperature": model.temperature,
+            "training": dict(model.training),
+            "files": {
+                name: _digest((inside / name).read_bytes())
+                for name in (*CHECKED, *([] if model.decision is None else [DECISION]))
+            },
+        }
+        _write_json(inside / "model.json", content | {"checksum": _checksum(content)})
+        if metrics is not None:
+            _write_json(inside / "metrics.json", metrics)
+        if extra is not None:
+            extra(inside)
+    return folder
+
+
+def load_model(folder: Path) -> Model:
+    """Read a model; every file is checked against what was written."""
+    content = _read_description(folder)
+    decides = content["format"] > WITHOUT_DECISION
+    for name in (*CHECKED, *([DECISION] if decides else [])):
+        file = folder / name
+        if not file.is_file():
+            raise DataError(f"{file} is missing: the model is not whole.")
+        if _digest(file.read_bytes()) != content["files"].get(name):
+            raise DataError(
+                f"{file} is not what was written with the model: it was changed or cut short. "
+                "Fit the model again, or copy the whole folder again."
+            )
+    safetensors = need("safetensors", PURPOSE)
+    need("safetensors.torch", PURPOSE)
+    try:
+        shape = content["network"]
+        spec = NetworkSpec(
+            str(shape["name"]), tuple(map(int, shape["inputs"])), int(shape["n_classes"])
+        )
+        temperature = float(content["temperature"])
+        rules = _read_rules(folder / "preprocessing.json")
+        penalty = Penalty.load(folder / "penalty.json")
+        decision = Penalty.load(folder / DECISION) if decides else None
+        if decision is not None and decision.classes != penalty.classes:
+            raise ValueError(f"{DECISION} is about other classes")
+        if spec.name not in NETWORKS or penalty.n_classes != spec.n_classes:
+            raise ValueError(f"network {spec.name!r} for {spec.n_classes} classes")
+        if not 0 < temperature < math.inf:
+            raise ValueError(f"temperature {temperature}")
+        network = build(spec)
+        weights = safetensors.torch.load_file(folder / "weights.safetensors")
+        network.load_state_dict(weights)
+    except (
+        safetensors.SafetensorError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        PenaltyError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{folder} is not readable as a model ({reason}).") from None
+    network.eval()
+    return Model(
+        kind=str(content["kind"]),
+        penalty=penalty,
+        rules=rules,
+        spec=spec,
+        network=network,
+        temperature=temperature,
+        target=content["target"],
+        training=content["training"],
+        decision=decision,
+    )
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    file = folder / "model.json"
+    if not file.is_file():
+        raise DataError(f"{folder} is no model folder: it has no model.json.")
+    content = _read_json(file)
+    wanted = {"format", "untrue", "kind", "target", "network", "temperature", "training", "files"}
+    form = content.get("format")
+    if isinstance(form, int) and form > FORMAT:
+        raise DataError(
+            f"{folder} was written by a newer untrue ({content.get('untrue')}); this is "
+            f"{untrue.__version__}. Update with: pip install --upgrade untrue"
+        )
+    checksum = content.pop("checksum", None)
+    if (
+        form not in (WITHOUT_DECISION, FORMAT)
+        or not wanted <= set(content)
+        or checksum != _checksum(content)
+    ):
+        raise DataError(
+            f"{file} is not what was written with the model: it was changed or cut short."
+        )
+    return content
+
+
+def _read_rules(file: Path) -> TableRules | ImageRules:
+    content = _read_json(file)
+    return (ImageRules if content.get("kind") == "images" else TableRules).from_json(content)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{file} is not readable as JSON ({error}): cut short?") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{file} is not readable: named values are wanted.")
+    return content
+
+
+def _write_json(file: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(plain(dict(content)), indent=1, ensure_ascii=False, allow_nan=False)
+    file.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Of the content, not the bytes: white space may change."""
+    return _digest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())

@@ -1,0 +1,146 @@
+"""Label data with a fitted model: `untrue predict`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.atomic_files import placed_file
+from untrue.decision import decide
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.metrics.inputs import IntArray
+from untrue.penalty import Penalty
+from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.preprocess import TableRules
+from untrue.tools.needs import need
+from untrue.tools.reading.features import Schema
+from untrue.tools.reading.labels import ABSTAINED, LabelReader
+from untrue.tools.reading.sources import Labels, Source, open_source
+from untrue.tools.reading.tables import listed
+
+DECISIONS = ("argmax", "cost", "tuned")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicted:
+    """Answers in the order of the data: class positions (N,), -1 abstained, and probs (N, k).
+
+    ids     a column that names the examples, where they have names (files)
+    truth   the labels that came with the data, if any
+    """
+
+    classes: tuple[str, ...]
+    said: IntArray
+    probs: npt.NDArray[np.float64]
+    ids: tuple[str, tuple[str, ...]] | None
+    truth: Labels | None
+
+    @property
+    def abstained(self) -> int:
+        return int((self.said < 0).sum())
+
+
+def read_data(model: Model, path: Path, *, delimiter: str | None = None) -> Source:
+    """The data at `path`, of the kind the model was fitted to."""
+    schema = model.rules.schema if isinstance(model.rules, TableRules) else Schema((), ())
+    source = open_source(path, target=model.target, schema=schema, delimiter=delimiter)
+    if source.kind != model.kind:
+        raise DataError(
+            f"The model was fitted to data of kind {model.kind!r}; {path} is {source.kind!r}."
+        )
+    return source
+
+
+def predict(
+    model: Model,
+    source: Source,
+    *,
+    decision: str | None = None,
+    abstain_cost: float | None = None,
+    penalty: Penalty | None = None,
+) -> Predicted:
+    """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
+
+    decision: "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
+    the model is, else argmax.
+    """
+    decision = default_decision(model) if decision is None else decision
+    if decision not in DECISIONS:
+        raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
+    if decision == "tuned" and model.decision is None:
+        raise ArgumentError(
+            "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
+        )
+    if decision != "cost" and (abstain_cost is not None or penalty is not None):
+        what = "--abstain-cost" if abstain_cost is not None else "--penalty"
+        why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
+        raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
+    if penalty is not None and set(penalty.classes) != set(model.classes):
+        odd = sorted(set(penalty.classes) ^ set(model.classes))
+        raise ArgumentError(
+            f"The penalty must be about the model's classes; {odd[0]!r} is in one only."
+        )
+    probs = model.probs(source.inputs(model.rules))
+    if decision == "argmax":
+        said = argmax(probs)
+    elif model.decision is not None and decision == "tuned":
+        said = decide(probs, model.decision)
+    else:
+        costs = model.penalty if penalty is None else penalty.select(list(model.classes))
+        said = decide(probs, costs, abstain_cost)
+    if source.labels is not None:
+        _warn_of_unknown(source.labels, model)
+    return Predicted(model.classes, said, probs, source.ids(), source.labels)
+
+
+def _warn_of_unknown(labels: Labels, model: Model) -> None:
+    """True classes that the model cannot say."""
+    present = {labels.names[code] for code in np.unique(labels.codes).tolist() if code >= 0}
+    unknown = sorted(present - set(model.classes))
+    if unknown and not LabelReader.for_labels(model.classes, present).by_position:
+        warnings.warn(
+            f"{labels.column!r} has {len(unknown)} class{'es' * (len(unknown) > 1)} that the model "
+            f"does not know: {listed(unknown)}",
+            UntrueWarning,
+            stacklevel=3,
+        )
+
+
+def default_decision(model: Model) -> str:
+    """How a model decides when nobody says otherwise."""
+    return "argmax" if model.decision is None else "tuned"
+
+
+def write_predictions(found: Predicted, path: Path) -> Path:
+    """One row for each example, in order, as .csv or .parquet: `untrue audit` reads it as is.
+
+    Columns: the name of the example, where it has one; `truth`, where the data had labels;
+    `predicted`; `prob_CLASS` for each class.
+    """
+    arrow, csv_writer = need("pyarrow", "Predicting"), need("pyarrow.csv", "Predicting")
+    names = np.array([*found.classes, ABSTAINED], dtype=object)
+    columns: dict[str, Any] = {}
+    if found.ids is not None:
+        columns[found.ids[0]] = list(found.ids[1])
+    if found.truth is not None:
+        given = LabelReader.for_labels(found.classes, found.truth.names)
+        true = [found.classes[int(n)] if given.by_position else n for n in found.truth.names]
+        columns["truth"] = np.array(true, dtype=object)[found.truth.codes].tolist()
+    columns["predicted"] = names[found.said].tolist()
+    columns |= {f"prob_{name}": found.probs[:, j] for j, name in enumerate(found.classes)}
+    table = arrow.table(columns)
+    if path.suffix.lower() == ".parquet":
+        parquet = need("pyarrow.parquet", "Predicting")
+        with placed_file(path) as temporary:
+            parquet.write_table(table, temporary)
+    elif path.suffix.lower() == ".csv":
+        with placed_file(path) as temporary:
+            csv_writer.write_csv(table, temporary)
+    else:
+        raise ArgumentError(f"`--out` must end in .csv or .parquet; got {path}.")
+    return path

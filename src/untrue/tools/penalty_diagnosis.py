@@ -1,0 +1,132 @@
+"""What to know about a penalty before training by it: `untrue penalty check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.penalty import Penalty, RulesPenalty, TreePenalty
+from untrue.penalty.costly import SMALL, cheapest_cost, off_diagonal
+
+# Beyond this ratio of the greatest to the least cost, the least hardly counts in a gradient.
+WIDE_SCALE = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lopsided:
+    """Saying `said` for `true` costs `there`, the other way round only `back`."""
+
+    true: str
+    said: str
+    there: float
+    back: float
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A penalty, looked at.
+
+    least, greatest   of the costs of mistakes that cost something
+    mean              cost of a mistake drawn at random from all kinds
+    free_mistakes     how many kinds of mistake cost nothing, of k (k - 1); None: too many classes
+    free_classes      classes that cost nothing to say
+    lopsided          the most asymmetric pairs, most first; `n_lopsided` of them in all
+    constant          (class, expected cost of always saying it) with all classes equally
+                      frequent, cheapest first
+    remarks           what is likely to disappoint, in sentences
+    """
+
+    n_classes: int
+    form: str
+    least: float
+    greatest: float
+    mean: float
+    free_mistakes: int | None
+    free_classes: tuple[str, ...]
+    lopsided: tuple[Lopsided, ...]
+    n_lopsided: int | None
+    constant: tuple[tuple[str, float], ...]
+    remarks: tuple[str, ...]
+
+
+def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
+    """Look at a penalty; `shown` limits the lopsided pairs that are listed."""
+    k = penalty.n_classes
+    uniform = np.full((1, k), 1.0 / k)
+    constant = penalty.expected(uniform)[0]
+    order = np.argsort(constant, kind="stable")
+    matrix = penalty.matrix() if k <= SMALL else None
+    off = off_diagonal(matrix) if matrix is not None else None
+    paid = off[off > 0] if off is not None else None
+    least = float(paid.min()) if paid is not None and paid.size else cheapest_cost(penalty)
+    pairs = _lopsided_pairs(penalty, matrix)
+    found = Diagnosis(
+        n_classes=k,
+        form=penalty.form,
+        least=least,
+        greatest=float(penalty.greatest),
+        # A uniform truth and a uniform answer: right once in k, which costs nothing.
+        mean=float(constant.mean() * k / (k - 1)) if k > 1 else 0.0,
+        free_mistakes=None if off is None else int((off == 0).sum()),
+        free_classes=penalty.free_classes(),
+        lopsided=() if pairs is None else pairs[:shown],
+        n_lopsided=None if pairs is None else len(pairs),
+        constant=tuple((penalty.classes[j], float(constant[j])) for j in order.tolist()),
+        remarks=(),
+    )
+    return replace(found, remarks=_remarks(found))
+
+
+def _lopsided_pairs(
+    penalty: Penalty, matrix: npt.NDArray[np.float64] | None
+) -> tuple[Lopsided, ...] | None:
+    """All asymmetric pairs, most asymmetric first; None where looking would need k x k numbers."""
+    if matrix is not None:
+        i, j = np.nonzero(np.triu(matrix != matrix.T))
+    elif isinstance(penalty, RulesPenalty) and np.ptp(penalty.default) == 0:
+        both = np.sort(np.stack([penalty.true, penalty.predicted], axis=1), axis=1)
+        i, j = np.unique(both, axis=0).T
+    elif isinstance(penalty, TreePenalty) and np.ptp(penalty.row_scale) == 0:
+        return ()
+    else:
+        return None
+    there, back = penalty.cost(i, j), penalty.cost(j, i)
+    swap = there < back
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
+    gap = np.abs(there - back)
+    order = [n for n in np.argsort(-gap, kind="stable").tolist() if gap[n] > 0]
+    high, low, names = np.maximum(there, back), np.minimum(there, back), penalty.classes
+    return tuple(Lopsided(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order)
+
+
+def _remarks(found: Diagnosis) -> tuple[str, ...]:
+    remarks = []
+    if found.greatest == 0:
+        remarks.append("No mistake costs anything: training by it is plain cross-entropy.")
+    elif found.free_classes:
+        names = ", ".join(found.free_classes[:5])
+        more = len(found.free_classes) - 5
+        remarks.append(
+            f"Saying {names}{f' and {more} more' if more > 0 else ''} never costs anything: at a "
+            "high alpha training may collapse onto it, and a decision by least expected cost "
+            "will. Give those mistakes some cost, or keep alpha below .9."
+        )
+    elif found.constant[0][1] < 0.2 * found.constant[found.n_classes // 2][1]:
+        name, cost = found.constant[0]
+        remarks.append(
+            f"Always saying {name!r} costs only {cost:g} an answer when all classes are equally "
+            "frequent, far less than other constant answers: watch for it in the predictions."
+        )
+    if found.least > 0 and found.greatest / found.least > WIDE_SCALE:
+        remarks.append(
+            f"The dearest mistake costs {found.greatest / found.least:,.0f} times the cheapest: "
+            "the cheap ones will hardly be heard."
+        )
+    if found.greatest > 0 and not 0.1 <= found.mean <= 10:
+        remarks.append(
+            f"A mistake costs {found.mean:g} on average, far from 1, which shifts what a given "
+            "alpha means; `normalized('max')` or a common factor brings the scale back."
+        )
+    return tuple(remarks)

@@ -1,0 +1,129 @@
+"""Which columns of a file of predictions hold the truth, the answers and the probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from untrue.errors import DataError
+from untrue.tools.reading.tables import TableFile, listed
+
+TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
+PREDICTED = (
+    "predicted",
+    "prediction",
+    "pred",
+    "y_pred",
+    "predicted_label",
+    "predicted_class",
+    "said",
+    "y_hat",
+)
+PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns to read. probs are in the order of the classes; notes say what was guessed."""
+
+    truth: str
+    predicted: str | None
+    probs: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
+
+
+def choose(
+    file: TableFile,
+    classes: Sequence[str],
+    *,
+    truth: str | None = None,
+    predicted: str | None = None,
+    probs: str | None = None,
+) -> Columns:
+    """What was asked for, and for the rest what is obvious from the names.
+
+    probs is a prefix ("prob_", before every class name or position), or column names with commas.
+    """
+    notes: list[str] = []
+    file.check([name for name in (truth, predicted) if name is not None])
+    truth = truth or _guess(file, TRUTH, classes)
+    if truth is None:
+        raise DataError(
+            f"{file.path} has no column that is clearly the truth; name it with --truth. "
+            f"It has: {listed(file.names)}."
+        )
+    found = _asked_probs(file, classes, probs, notes) if probs else None
+    if predicted is None:
+        predicted = _guess(file, PREDICTED, classes)
+    if found is None:
+        found = _guessed_probs(file, classes, notes, but={truth, predicted})
+    if predicted is None and found is None:
+        raise DataError(
+            f"{file.path} has no column that is clearly the prediction, nor probabilities; name "
+            f"them with --predicted or --probs. It has: {listed(file.names)}"
+            f"{f' ({notes[0]})' if notes else ''}."
+        )
+    return Columns(truth, predicted, found, tuple(notes))
+
+
+def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
+    plain = {
+        name.strip().lower().replace(" ", "_").replace("-", "_"): name
+        for name in reversed(file.names)
+        # Where a class is called "true", its column of probabilities is not the truth.
+        if name not in classes
+    }
+    return next((plain[name] for name in known if name in plain), None)
+
+
+def _asked_probs(
+    file: TableFile, classes: Sequence[str], probs: str, notes: list[str]
+) -> tuple[str, ...]:
+    names = [name.strip() for name in probs.split(",")]
+    if len(names) == 1 and names[0] not in file.names:
+        found = _with_prefix(file, classes, probs)
+        if found is None:
+            absent = next(name for name in classes if probs + name not in file.names)
+            raise DataError(
+                f"{file.path} has no column {probs + absent!r} for class {absent!r}, as --probs "
+                f"{probs} wants. It has: {listed(file.names)}."
+            )
+        return found
+    file.check(names)
+    if len(names) != len(classes):
+        raise DataError(
+            f"--probs must name one column for each of the {len(classes)} classes "
+            f"({listed(classes)}); got {len(names)}."
+        )
+    for prefix in ("", *PREFIXES):
+        if {prefix + name for name in classes} == set(names):
+            return tuple(prefix + name for name in classes)
+    notes.append(
+        "the columns of --probs are taken in the order of the classes: "
+        + listed(f"{column} is {name}" for column, name in zip(names, classes, strict=True))
+    )
+    return tuple(names)
+
+
+def _with_prefix(file: TableFile, classes: Sequence[str], prefix: str) -> tuple[str, ...] | None:
+    there = set(file.names)
+    for suffixes in (classes, [str(i) for i in range(len(classes))]):
+        wanted = tuple(prefix + suffix for suffix in suffixes)
+        if there.issuperset(wanted):
+            return wanted
+    return None
+
+
+def _guessed_probs(
+    file: TableFile, classes: Sequence[str], notes: list[str], *, but: set[str | None]
+) -> tuple[str, ...] | None:
+    for prefix in (*PREFIXES, ""):
+        found = _with_prefix(file, classes, prefix)
+        if found is not None and not but.intersection(found):
+            return found
+    for prefix in PREFIXES:
+        begun = [name for name in file.names if name.startswith(prefix) and name not in but]
+        if any(prefix + name in begun for name in classes):
+            absent = next(name for name in classes if prefix + name not in begun)
+            notes.append(f"the columns {listed(begun, 3)} are left out: class {absent!r} has none")
+    return None

@@ -1,0 +1,290 @@
+"""Data to learn from or to label: a table, a folder of images, or an .npz file with X and y."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.metrics.inputs import IntArray
+from untrue.tools.fitting.preprocess import TableRules, fit_rules
+from untrue.tools.reading.features import Features, Schema, find_schema, read_features
+from untrue.tools.reading.images import (
+    ImageFiles,
+    ImageRules,
+    find_rules,
+    has_split,
+    list_classes,
+    list_images,
+    read_images,
+)
+from untrue.tools.reading.labels import LabelReader
+from untrue.tools.reading.tables import codes, is_table, listed, open_table, read_table
+
+Rules = TableRules | ImageRules
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """The label of each example as codes (N,) and the text of each code, from `column`."""
+
+    codes: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+    column: str
+
+
+class Source(Protocol):
+    """Examples in a fixed order. labels is None when there are none."""
+
+    path: Path
+    kind: str
+    labels: Labels | None
+    test: npt.NDArray[np.bool_] | None
+
+    def __len__(self) -> int: ...
+
+    def find_rules(self, train: IntArray) -> Rules:
+        """How to turn values into inputs, learned from the examples at `train` alone."""
+        ...
+
+    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
+        """All inputs: (N, width), or (N, C, H, W)."""
+        ...
+
+    def ids(self) -> tuple[str, tuple[str, ...]] | None:
+        """A column that names the examples, (column name, values), where they have names."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class TableSource:
+    """A CSV or Parquet table."""
+
+    path: Path
+    features: Features
+    labels: Labels | None
+    kind: str = "table"
+    test: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def find_rules(self, train: IntArray) -> Rules:
+        return fit_rules(self.features.rows(train))
+
+    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
+        assert isinstance(rules, TableRules)
+        # A file was read by the names of the rules; an array has numbered columns only.
+        given, wanted = len(self.features.schema.names), len(rules.schema.names)
+        if given != wanted:
+            raise DataError(
+                f"{self.path}: the model learned from {wanted} columns; 'X' has {given}."
+            )
+        return rules.apply(self.features)
+
+    def ids(self) -> None:
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class FolderSource:
+    """A folder of images."""
+
+    path: Path
+    images: ImageFiles
+    labels: Labels | None
+    test: npt.NDArray[np.bool_] | None = None
+    size: int | None = None
+    kind: str = "images"
+
+    def __len__(self) -> int:
+        return len(self.images.files)
+
+    def find_rules(self, train: IntArray) -> Rules:
+        return find_rules([self.images.files[i] for i in train.tolist()], size=self.size)
+
+    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
+        assert isinstance(rules, ImageRules)
+        return read_images(self.images.files, rules)
+
+    def ids(self) -> tuple[str, tuple[str, ...]]:
+        return "file", self.images.names
+
+
+@dataclass(slots=True, eq=False)
+class ArrayImages:
+    """An .npz file whose X holds images, already (N, C, H, W)."""
+
+    path: Path
+    pixels: npt.NDArray[Any]
+    labels: Labels | None
+    kind: str = "npz images"
+    test: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def find_rules(self, train: IntArray) -> Rules:  # noqa: ARG002 - nothing to learn
+        return ImageRules(*self.pixels.shape[1:])
+
+    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
+        assert isinstance(rules, ImageRules)
+        wanted = (rules.channels, rules.height, rules.width)
+        if self.pixels.shape[1:] != wanted:
+            raise DataError(
+                f"{self.path}: the model takes images of {wanted} (channels, height, width); X "
+                f"holds {self.pixels.shape[1:]}."
+            )
+        return self.pixels
+
+    def ids(self) -> None:
+        return None
+
+
+def open_source(
+    path: Path,
+    *,
+    target: str | None = None,
+    schema: Schema | None = None,
+    categorical: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    delimiter: str | None = None,
+    image_size: int | None = None,
+) -> Source:
+    """Read what `path` is. With a `schema` (of a model) labels may be absent; else they are needed.
+
+    A folder with `train/` and `test/` keeps that split.
+    """
+    if path.is_dir():
+        return _open_folder(path, image_size, labelled=schema is None)
+    if not path.exists():
+        raise DataError(f"There is no file or folder {path}.")
+    if path.suffix.lower() == ".npz":
+        return _open_arrays(path, target or "y", needed=schema is None)
+    if not is_table(path):
+        raise DataError(
+            f"{path} is neither a table (.csv, .parquet), nor an .npz file, nor a folder of images."
+        )
+    file = open_table(path, delimiter=delimiter)
+    learning = schema is None
+    if schema is None:
+        if target is None:
+            raise ArgumentError(
+                f"Name the column to learn with --target. {path} has: {listed(file.names)}."
+            )
+        schema = find_schema(file, target, categorical=categorical, ignore=ignore)
+    labels = None
+    if target is not None and target in file.names:
+        column = read_table(file, {target: "label"})
+        if learning or not column[target].null_count:
+            labels = Labels(*_tupled(codes(column, target, file)), target)
+        else:
+            warnings.warn(
+                f"column {target!r} has empty cells; it is not copied as the truth",
+                UntrueWarning,
+                stacklevel=2,
+            )
+    return TableSource(path, read_features(file, schema), labels)
+
+
+def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
+    if not labelled:
+        images = list_images(path)
+        return FolderSource(path, images, _folder_labels(images) if all(images.folders) else None)
+    if not has_split(path):
+        images = list_classes(path)
+        return FolderSource(path, images, _folder_labels(images), size=size)
+    train, test = list_classes(path / "train"), list_classes(path / "test")
+    both = ImageFiles(path, train.files + test.files, train.folders + test.folders)
+    held_out = np.arange(len(both.files)) >= len(train.files)
+    return FolderSource(path, both, _folder_labels(both), test=held_out, size=size)
+
+
+def _folder_labels(images: ImageFiles) -> Labels:
+    names, found = np.unique(np.array(images.folders), return_inverse=True)
+    return Labels(found.astype(np.int32), tuple(names.tolist()), "folder")
+
+
+def _open_arrays(path: Path, target: str, *, needed: bool) -> Source:
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in ("X", target) if name in content.files}
+            held = content.files
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"{path} is not readable as .npz with plain arrays ({str(error).partition('.')[0]})."
+        ) from None
+    if "X" not in arrays:
+        raise DataError(f"{path} must hold an array 'X'; it holds {listed(held) or 'nothing'}.")
+    if target not in arrays and needed:
+        raise DataError(f"{path} must hold labels as {target!r}; it holds {listed(held)}.")
+    return array_source(arrays["X"], arrays.get(target), path=path, target=target)
+
+
+def array_source(
+    x: npt.NDArray[Any], y: npt.NDArray[Any] | None, *, path: Path, target: str = "y"
+) -> Source:
+    """Arrays as data: numbers (N, features) or images; `path` is what messages call them."""
+    labels = _array_labels(path, target, y, len(x)) if x.ndim else None
+    if x.dtype.kind not in "fiub" or x.ndim not in (2, 3, 4) or not x.size:
+        raise DataError(
+            f"{path}: 'X' must hold numbers of shape (N, features), (N, height, width) or "
+            f"(N, height, width, channels); got {x.dtype} of shape {x.shape}."
+        )
+    if x.dtype.kind == "f" and x.ndim > 2 and not np.isfinite(x).all():
+        place = tuple(np.argwhere(~np.isfinite(x))[0].tolist())
+        raise DataError(f"{path}: 'X' holds {x[place]} at {place}; images must be finite.")
+    if x.ndim == 2:
+        values = x.astype(np.float64)
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0].tolist()
+            raise DataError(f"{path}: data row {row + 1}, column {column} of 'X', is infinite.")
+        schema = Schema(tuple(f"x{j}" for j in range(x.shape[1])), ())
+        none = np.empty((len(x), 0), dtype=object)
+        return TableSource(path, Features(schema, values, none), labels, kind="npz table")
+    return ArrayImages(path, _channels_first(path, x), labels)
+
+
+def _channels_first(path: Path, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if x.ndim == 3:
+        x = x[:, None]
+    elif x.shape[3] in (1, 3):
+        x = x.transpose(0, 3, 1, 2)
+    elif x.shape[1] not in (1, 3):
+        raise DataError(
+            f"{path}: images in 'X' must have 1 or 3 channels, first or last; got shape {x.shape}."
+        )
+    keep = x.dtype == np.uint8
+    return np.ascontiguousarray(x if keep else x.astype(np.float32))
+
+
+def _array_labels(path: Path, name: str, y: npt.NDArray[Any] | None, n: int) -> Labels | None:
+    if y is None:
+        return None
+    if y.ndim != 1 or len(y) != n or y.dtype.kind not in "iuUSb":
+        raise DataError(
+            f"{path}: {name!r} must hold {n} class names or whole numbers, one for each row of "
+            f"'X'; got {y.dtype} of shape {y.shape}."
+        )
+    text = np.char.decode(y) if y.dtype.kind == "S" else y
+    names, found = np.unique(text, return_inverse=True)
+    return Labels(found.astype(np.int32), tuple(str(each) for each in names.tolist()), name)
+
+
+def class_positions(labels: Labels, classes: Sequence[str], source: str) -> IntArray:
+    """The class of each example, by name; numbers that no class is called are positions."""
+    reader = LabelReader.for_labels(classes, labels.names)
+    return reader.positions(labels.codes, labels.names, column=labels.column, source=source)
+
+
+def _tupled(
+    found: tuple[npt.NDArray[np.int32], list[str]],
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    return found[0], tuple(found[1])

@@ -1,0 +1,291 @@
+"""Budgets instead of knobs: find the weakest intervention that keeps them. `untrue tune`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from untrue.budgets import Budget, ResolvedBudget, raised, resolve_all
+from untrue.errors import ArgumentError, nearest
+from untrue.hierarchy import Hierarchy
+from untrue.metrics import confusion_cells
+from untrue.metrics.inputs import IntArray
+from untrue.penalty import Penalty
+from untrue.tools.auditing.pairing import paired_change
+from untrue.tools.fitting.fit import PLAIN, labels_of
+from untrue.tools.fitting.model import Model, argmax, calibrated
+from untrue.tools.fitting.networks import build, choose_network
+from untrue.tools.fitting.training import Progress, Settings
+from untrue.tools.needs import need
+from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.sources import Rules, Source
+from untrue.tools.tuning.judging import (
+    Judge,
+    answers,
+    check_seen,
+    decision_costs,
+    provable_on,
+    too_few,
+)
+from untrue.tools.tuning.parts import Parts, part
+from untrue.tools.tuning.record import Record, Trained
+from untrue.tools.tuning.result import BudgetVerdict, TuneResult, answer_labels, as_source
+from untrue.tools.tuning.search import Search, search
+from untrue.tools.tuning.trainer import Recipe, Workshop, digest
+
+LOSSES = ("bilinear", "log-bilinear")
+
+
+def tune(
+    data: Any,
+    y: Any = None,
+    *,
+    budgets: Iterable[Budget | str] | Budget | str,
+    penalty: Penalty | None = None,
+    max_accuracy_drop: float | None = None,
+    losses: Sequence[str] = LOSSES,
+    trials: int = 8,
+    time_limit: float | None = None,
+    repetitions: int = 4,
+    confidence: float = 0.95,
+    groups: Hierarchy | Mapping[str, Sequence[str | int]] | None = None,
+    zone_above: float | None = None,
+    network: str | None = None,
+    epochs: int = 100,
+    patience: int = 10,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    test_share: float = 0.25,
+    validation_share: float = 0.15,
+    seed: int = 0,
+    target: str | None = None,
+    record: str | Path | None = None,
+    on_epoch: Callable[[str, Progress], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> TuneResult:
+    """Find the weakest intervention that keeps the budgets, and the model that makes it.
+
+    data, y            arrays, (N, features) or images, and labels (N,); or a file or folder as
+                       `untrue fit` takes it, with `target`, the column of the labels
+    budgets            texts such as "tumour->benign <= 0.5%", or `Budget`s. A count of errors is
+                       about the held-out part, and the same rate everywhere else
+    penalty            what mistakes cost; without one all cost 1
+    max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
+                       is a price and no promise: judged by the paired difference, not by a bound
+    losses             to try once no decision rule will do; () tries none
+    trials             at most so many settings are trained, each `repetitions` times
+    time_limit         in seconds: no such training starts later
+    confidence         of the upper bounds
+    groups, zone_above what "across groups" and "zone" mean (see `Budget.resolve`)
+    test_share         held out, to confirm and for nothing else
+    validation_share   of the rest, held back in each training to stop and to calibrate by
+    record             an SQLite file that keeps what was trained: a call that was killed goes on
+                       from there, and one with other budgets uses what it can
+    on_epoch, tell     told of (network, epoch), and of each finding as a sentence
+
+    Of R repetitions each judges another R-th of the examples that are not held out, by a network
+    with a seed of its own that has not learned from them; the model that is kept learns from all
+    of them. Scales and categories of columns are learned once, from all of them, without their
+    labels. How the search goes: `untrue.tools.tuning.search`; when a budget counts as kept:
+    `untrue.tools.tuning.judging`.
+    """
+    started = time.perf_counter()
+    _check(losses, trials, time_limit, max_accuracy_drop)
+    settings = Settings(
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        seed=seed,
+    )
+    _check_settings(settings)
+    source = as_source(data, y, target=target)
+    labels, penalty = labels_of(source, penalty, PLAIN)
+    parts = part(
+        labels,
+        repetitions=repetitions,
+        test_share=test_share,
+        watch_share=validation_share,
+        given=source.test,
+        seed=seed,
+    )
+    resolved = resolve_all(
+        budgets, penalty, groups=groups, zone_above=zone_above, examples=len(parts.held_out)
+    )
+    judge, notes = _judge(labels, parts, penalty, resolved, confidence, max_accuracy_drop)
+    if tell is not None:
+        for note in notes:
+            tell(note)
+    rules = source.find_rules(parts.development)
+    inputs = source.inputs(rules)
+    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
+    with closing(Record(None if record is None else Path(record))) as store:
+        workshop = Workshop(
+            inputs=inputs,
+            labels=labels,
+            parts=parts,
+            spec=spec,
+            settings=settings,
+            costs=lambda by: raised(judge.penalty, resolved, by) if by else judge.penalty,
+            record=store,
+            facts={"inputs": digest(inputs), "labels": digest(labels)},
+            deadline=None if time_limit is None else time.monotonic() + time_limit,
+            on_epoch=on_epoch,
+            on_kept=None if tell is None else lambda name: tell(f"{name}: trained before"),
+        )
+        found = search(workshop, judge, losses=losses, trials=trials, tell=tell)
+        plain = workshop.final(Recipe())
+        chosen = found.trials[found.chosen].setting
+        made = plain if chosen.recipe == Recipe() else workshop.final(chosen.recipe)
+    return _result(
+        source,
+        rules,
+        workshop,
+        judge,
+        found,
+        plain,
+        made,
+        notes,
+        answer_labels(y, penalty.classes),
+        time.perf_counter() - started,
+    )
+
+
+def _check(
+    losses: Sequence[str], trials: int, time_limit: float | None, max_drop: float | None
+) -> None:
+    for loss in losses:
+        if loss not in LOSSES:
+            raise ArgumentError(
+                f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
+            )
+    if trials < 0:
+        raise ArgumentError(f"`trials` must be 0 or more; got {trials}.")
+    if time_limit is not None and not time_limit >= 0:
+        raise ArgumentError(f"`time_limit` must be 0 or more seconds; got {time_limit}.")
+    if max_drop is not None and not 0 <= max_drop <= 100:
+        raise ArgumentError(f"`max_accuracy_drop` must lie in [0, 100], in points; got {max_drop}.")
+
+
+def _check_settings(settings: Settings) -> None:
+    for name in ("epochs", "patience", "batch_size"):
+        if getattr(settings, name) < 1:
+            raise ArgumentError(f"`{name}` must be at least 1; got {getattr(settings, name)}.")
+    if not 0 < settings.learning_rate < math.inf:
+        raise ArgumentError(f"`learning_rate` must be positive; got {settings.learning_rate}.")
+
+
+def _judge(
+    labels: IntArray,
+    parts: Parts,
+    penalty: Penalty,
+    budgets: tuple[ResolvedBudget, ...],
+    confidence: float,
+    max_drop: float | None,
+) -> tuple[Judge, tuple[str, ...]]:
+    """The judge of the examples tuned on, and what to know before anything is trained."""
+    own, last = labels[parts.development], labels[parts.held_out]
+    check_seen(own, budgets, "part to tune on")
+    warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(own)})
+    sized = (("part to tune on", own), ("held-out part", last))
+    notes = tuple(
+        note for budget in budgets if (note := too_few(budget, sized, confidence)) is not None
+    )
+    provable = tuple(provable_on(own, budget, confidence) for budget in budgets)
+    return Judge(own, penalty, budgets, provable, confidence, max_drop), notes
+
+
+def _result(
+    source: Source,
+    rules: Rules,
+    workshop: Workshop,
+    judge: Judge,
+    found: Search,
+    plain: Trained,
+    made: Trained,
+    notes: tuple[str, ...],
+    labels: Any,
+    seconds: float,
+) -> TuneResult:
+    """Confirm on the held-out part, which is looked at here for the first time."""
+    trial = found.trials[found.chosen]
+    costs = decision_costs(trial.setting, judge.penalty, judge.budgets)
+    true, k = workshop.labels[workshop.parts.held_out], judge.penalty.n_classes
+    before = argmax(calibrated(plain.logits, plain.temperature))
+    said = answers(calibrated(made.logits, made.temperature), costs)
+    cells, plain_cells = (confusion_cells(true, each, k) for each in (said, before))
+    verdicts = tuple(
+        BudgetVerdict(
+            seen,
+            budget.judge(cells, judge.confidence),
+            budget.judge(plain_cells, judge.confidence),
+            kept,
+        )
+        for budget, seen, kept in zip(judge.budgets, trial.verdicts, trial.kept, strict=True)
+    )
+    change = paired_change(true, before, said, judge.penalty, above=math.inf).accuracy
+    allowed = math.inf if judge.max_drop is None else judge.max_drop
+    kept = (
+        trial.met and all(v.confirmed for v in verdicts) and -100 * change.value <= allowed + 1e-9
+    )
+    network = build(workshop.spec)
+    assert made.weights is not None
+    network.load_state_dict(need("safetensors.torch", "Tuning").load(made.weights))
+    network.eval()
+    parts, recipe = workshop.parts, trial.setting.recipe
+    model = Model(
+        kind=source.kind,
+        penalty=judge.penalty,
+        rules=rules,
+        spec=workshop.spec,
+        network=network,
+        temperature=made.temperature,
+        target=source.labels.column if source.labels and source.kind != "images" else None,
+        training={
+            "loss": recipe.loss,
+            "alpha": recipe.alpha,
+            **asdict(workshop.settings),
+            "best_epoch": made.history["best_epoch"],
+            "train": len(parts.final.train),
+            "validation": len(parts.final.validation),
+            "test": len(parts.held_out),
+            "tuned": {
+                "setting": trial.setting.name,
+                "budgets": [str(budget) for budget in judge.budgets],
+                "max_accuracy_drop": judge.max_drop,
+                "kept": kept,
+            },
+        },
+        decision=costs,
+    )
+    return TuneResult(
+        model=model,
+        source=str(source.path),
+        trials=found.trials,
+        chosen=found.chosen,
+        steps=found.steps,
+        budgets=judge.budgets,
+        verdicts=verdicts,
+        max_accuracy_drop=judge.max_drop,
+        confidence=judge.confidence,
+        met=trial.met,
+        kept=kept,
+        accuracy=float((said == true).mean()),
+        change=change,
+        confusion=cells,
+        plain_confusion=plain_cells,
+        sizes=(len(parts.development), len(parts.held_out)),
+        repetitions=len(parts.folds),
+        trained=found.trained,
+        stopped=found.stopped,
+        notes=notes,
+        labels=labels,
+        seconds=seconds,
+    )

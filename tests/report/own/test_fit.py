@@ -1,0 +1,85 @@
+"""The words and figures of a fit's page."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from untrue import Penalty
+from untrue.metrics import Interval
+from untrue.report.document.page import render
+from untrue.report.own import fit as fit_page
+from untrue.tools.fitting.fit import FitResult, fit
+from untrue.tools.fitting.training import Settings
+from untrue.tools.reading.sources import open_source
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> FitResult:
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("fit") / "d.npz"
+    y = rng.integers(3, size=200)
+    np.savez(path, X=rng.normal(size=(200, 4)) + y[:, None], y=y)
+    costs = Penalty.from_rules(3, {("2", "1"): 9.0})
+    return fit(open_source(path), costs, settings=Settings(epochs=8, learning_rate=0.01))
+
+
+def changed(found: FitResult, low: float, high: float) -> FitResult:
+    """The same with another interval of the change in cost."""
+    way = found.ways[found.chosen]
+    assert way.change is not None
+    cost = Interval((low + high) / 2, low, high, 0.95)
+    new = dataclasses.replace(way, change=dataclasses.replace(way.change, expected_cost=cost))
+    ways = [new if each is way else each for each in found.ways]
+    return dataclasses.replace(found, ways=tuple(ways))
+
+
+def test_the_finding_follows_the_interval(found: FitResult) -> None:
+    assert "the new loss lowers the cost." in fit_page.lead(changed(found, -2, -1))
+    assert "the new loss raises the cost here." in fit_page.lead(changed(found, 1, 2))
+    assert "cannot tell the two apart." in fit_page.lead(changed(found, -1, 2))
+
+
+def test_the_model_that_is_kept_stands_out(found: FitResult) -> None:
+    table = fit_page.ways_table(found)
+    assert [row[0] for row in table.rows] == [way.name for way in found.ways]
+    assert table.strong == {2}
+    changes = fit_page.changes_table(found)
+    assert changes is not None
+    assert [changes.rows[i][0] for i in changes.strong] == [found.ways[2].name]
+    assert len(changes.rows) == 3
+
+
+def test_before_and_after_count_the_same_errors(found: FitResult) -> None:
+    figure = fit_page._change_figure(found, found.ways[0], found.ways[2])
+    after = found.ways[2].confusion
+    for row in figure.rows:
+        true, said = (int(part) for part in row.name.split(" → "))
+        cell = (after.true == true) & (after.said == said)
+        assert row.after == after.count[cell].sum()
+
+
+def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    np.savez(tmp_path / "d.npz", X=rng.normal(size=(60, 2)) + y[:, None], y=y)
+    alone = fit(
+        open_source(tmp_path / "d.npz"), None, loss="cross-entropy", settings=Settings(epochs=3)
+    )
+    alone = dataclasses.replace(alone, ways=alone.ways[:1])
+    assert fit_page.changes_table(alone) is None
+    page = render(fit_page.fit_page(alone))
+    assert "Before and after" not in page
+    assert "Every mistake costs the same." in page
+
+
+def test_the_numbers_for_other_programs_are_those_shown(found: FitResult) -> None:
+    numbers = fit_page.metrics(found)
+    assert numbers["test"] == found.sizes[2]
+    assert [way["name"] for way in numbers["ways"]] == [way.name for way in found.ways]
+    assert "change" not in numbers["ways"][0]
+    kept = numbers["ways"][2]["change"]["expected_cost"]
+    assert kept["low"] <= kept["value"] <= kept["high"]

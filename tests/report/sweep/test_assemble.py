@@ -1,0 +1,228 @@
+"""The whole report of a store: finished, partial, failed, empty."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from untrue.errors import DataError
+from untrue.lab.records import DatasetInfo, Sweep
+from untrue.lab.store import Store, StoreError
+from untrue.report.sweep.assemble import Report, report
+
+Fill = Callable[..., Sweep]
+
+
+def names(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def zone_report(zone_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return report(zone_store, tmp_path_factory.mktemp("report"))
+
+
+def test_a_masked_zone_gives_the_papers_figures_and_everything_beside(
+    zone_store: Path, zone_report: Report
+) -> None:
+    made, out = zone_report, zone_report.page.parent
+    figures = {"frontier"} | {
+        f"{what}-{loss}"
+        for what in ("zone-errors", "total-error", "confusions")
+        for loss in ("bilinear", "log-bilinear")
+    }
+    assert names(out) == (
+        {"report.html", "report.json", "rows.csv"}
+        | {f"figures/demo-mnist-5k-{f}.{kind}" for f in figures for kind in ("svg", "png")}
+        | {f"tables/demo-mnist-5k-n{n}.{kind}" for n in (3, 6) for kind in ("csv", "md")}
+    )
+    assert {str(path.relative_to(out)) for path in made.written} == names(out)
+    assert made.page == out / "report.html"
+    assert made.notes == ()
+    assert names(zone_store) <= {"runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
+
+
+def test_every_table_carries_the_baseline_with_the_least_cost_decision(
+    zone_report: Report,
+) -> None:
+    for n in (3, 6):
+        with (zone_report.page.parent / f"tables/demo-mnist-5k-n{n}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert [(r["loss"], r["decision"]) for r in rows[:2]] == [
+            ("baseline", "most probable"),
+            ("baseline", "least cost"),
+        ]
+        assert len(rows) == 2 + 2 * 2 * 2
+        assert all(row["repetitions"] == "3" for row in rows)
+        assert rows[0]["difference"] == ""
+        assert float(rows[1]["difference low"]) < float(rows[1]["difference high"])
+
+
+def test_class_names_are_escaped_everywhere(zone_report: Report) -> None:
+    page = zone_report.page.read_text()
+    assert "<script>alert" not in page
+    # Hover texts stand in JSON, where `<` of our own tags and `&` of entities are escaped again.
+    assert r"\u0026lt;script\u0026gt;alert('x')\u0026lt;/script\u0026gt;" in page
+
+
+def test_json_holds_every_arm_with_its_numbers(zone_report: Report) -> None:
+    out = zone_report.page.parent
+    told = json.loads((out / "report.json").read_text())
+    assert set(told["files"]) == names(out) - {"report.json"}
+    (sweep,) = told["sweeps"]
+    assert (sweep["expected"], sweep["done"], sweep["failed"], sweep["missing"]) == (27, 27, [], [])
+    assert len(sweep["arms"]) == 2 * (1 + 4) * 2
+    arm = next(a for a in sweep["arms"] if a["loss"] == "bilinear" and a["alpha"] == 0.9)
+    mean = arm["means"]["zone_errors"]
+    assert mean["low"] < mean["mean"] < mean["high"]
+    assert arm["differences_to_baseline"]["zone_errors"]["mean"] < 0
+
+
+def test_one_zone_size_is_drawn_against_alpha(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    fill(tmp_path, "demo", digits, zone_size=(3,), repetitions=2)
+    made = report(tmp_path)
+    assert (tmp_path / "figures/demo-mnist-5k-zone-errors.svg").is_file()
+    (short,) = made.short
+    assert [row[1] for row in short.rows] == [
+        "bilinear, alpha 0.5",
+        "bilinear, alpha 0.9",
+        "log-bilinear, alpha 0.5",
+        "log-bilinear, alpha 0.9",
+        "least-cost decision only",
+    ]
+    before = {(row[2], row[4]) for row in short.rows}
+    assert len(before) == 1
+    assert "against the size" not in made.page.read_text()
+
+
+def test_hierarchy_stands_beside_the_published_numbers(
+    tmp_path: Path, fill: Fill, things: DatasetInfo
+) -> None:
+    fill(tmp_path, "hierarchy", things, alpha=(0.0, 0.5), repetitions=2)
+    page = report(tmp_path).page.read_text()
+    with (tmp_path / "tables/hierarchy-cifar100-log-bilinear.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["alpha"], r["decision"]) for r in rows] == [
+        ("0.0", "most probable"),
+        ("0.0", "least cost"),
+        ("0.5", "most probable"),
+        ("0.5", "least cost"),
+    ]
+    assert [r["total error: published (%)"] for r in rows] == ["37.3", "", "38.52", ""]
+    assert [r["coarse error: published (%)"] for r in rows] == ["25.43", "", "24.52", ""]
+    inside = "errors inside the super-class: published (%)"
+    assert [r[inside] for r in rows] == ["30.88", "", "36.58", ""]
+    assert "bilinear, published" in page
+    assert {"figures/hierarchy-cifar100-coarse-error.png"} <= names(tmp_path)
+
+
+def test_small_sample_stands_beside_the_published_numbers(
+    tmp_path: Path, fill: Fill, things: DatasetInfo
+) -> None:
+    fill(tmp_path, "small-sample", things, alpha=(0.0, 0.5), small_count=(0, 10), repetitions=2)
+    page = report(tmp_path).page.read_text()
+    with (tmp_path / "tables/small-sample-cifar100.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    plain = [r for r in rows if r["decision"] == "most probable"]
+    assert [(r["N"], r["alpha"], r["accuracy: published (%)"]) for r in plain] == [
+        ("all", "0.0", ""),
+        ("0", "0.0", "54.92"),
+        ("0", "0.5", "54.91"),
+        ("10", "0.0", "51.76"),
+        ("10", "0.5", "52.72"),
+    ]
+    assert "the most typical of each super-class by the baselines' errors: ant, cod, fox." in (
+        page.replace("&#39;", "'")
+    )
+
+
+def test_a_partial_sweep_reports_what_is_there_and_names_what_is_not(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    options = {"zone_size": (3, 6), "repetitions": 2}
+    fill(
+        tmp_path,
+        "demo",
+        digits,
+        skip=lambda c: c.seed == 1 or c.alpha == 0.9,
+        fail=lambda c: c.seed == 0 and c.loss == "log-bilinear" and c.alpha == 0.5,
+        **options,
+    )
+    made = report(tmp_path)
+    missing, failed = made.notes
+    assert missing.startswith("demo/mnist-5k: 13 of 18 models are not made yet (mnist-5k bilinear")
+    assert "and 7 more). Go on with: untrue run demo --data mnist-5k --out" in missing
+    assert failed.startswith("demo/mnist-5k: 2 of 18 models failed and are left out.")
+    assert failed.endswith("--retry-failed")
+    page = made.page.read_text()
+    assert "What is missing" in page
+    assert "ArithmeticError: loss became NaN" in page
+    assert "One repetition, so no intervals." in page
+    told = json.loads((tmp_path / "report.json").read_text())["sweeps"][0]
+    assert (told["done"], len(told["failed"]), len(told["missing"])) == (3, 2, 13)
+    assert told["failed"][0]["reason"] == "ArithmeticError: loss became NaN"
+
+
+@pytest.mark.parametrize("experiment", ["demo", "hierarchy", "small-sample"])
+def test_baselines_alone_are_already_a_report(
+    experiment: str, tmp_path: Path, fill: Fill, digits: DatasetInfo, things: DatasetInfo
+) -> None:
+    info = digits if experiment == "demo" else things
+    options = {"zone_size": (3,)} if experiment == "demo" else {}
+    first = fill(tmp_path, experiment, info, skip=lambda c: not c.is_baseline, **options)
+    made = report(tmp_path)
+    assert len(made.notes) == 1
+    assert f"of {first.expected} models are not made yet" in made.notes[0]
+
+
+def test_nothing_finished_is_said_in_one_sentence_and_nothing_is_written(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    runs = tmp_path / "runs"
+    fill(runs, "demo", digits, zone_size=(3,), skip=lambda c: True)
+    with pytest.raises(DataError, match=r"No finished run in .*runs yet. demo/mnist-5k: 5 of 5"):
+        report(runs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"No results in .*: runs.sqlite is not there"):
+        report(tmp_path)
+    with Store.write(tmp_path):
+        pass
+    with pytest.raises(DataError, match="No experiment was started in it"):
+        report(tmp_path)
+
+
+def test_two_sweeps_of_one_folder_stand_on_one_page(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo, things: DatasetInfo
+) -> None:
+    fill(tmp_path, "demo", digits, zone_size=(3,), loss=("bilinear",))
+    fill(tmp_path, "hierarchy", things, loss=("bilinear",))
+    made = report(tmp_path)
+    assert len(made.short) == 2
+    page = made.page.read_text()
+    assert re.search(r"<h2>demo/mnist-5k: .*<h2>hierarchy/cifar100: ", page, re.DOTALL)
+    with (tmp_path / "rows.csv").open() as file:
+        sweeps = {row["sweep"] for row in csv.DictReader(file)}
+    assert sweeps == {"demo/mnist-5k", "hierarchy/cifar100"}
+
+
+def test_a_sweep_still_being_written_reports_twice_with_the_same_bytes(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    fill(tmp_path / "runs", "demo", digits, zone_size=(3,), loss=("bilinear",))
+    with Store.write(tmp_path / "runs") as writer:
+        for out in ("one", "two"):
+            assert report(tmp_path / "runs", tmp_path / out).notes == ()
+        assert len(writer.status()) == 3
+    for name in names(tmp_path / "one"):
+        one, two = (tmp_path / "one" / name, tmp_path / "two" / name)
+        assert one.read_bytes() == two.read_bytes(), name

@@ -1,0 +1,72 @@
+"""Files and folders are there whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from untrue.atomic_files import check_parent, place_bytes, place_text, placed_file, placed_folder
+from untrue.errors import ArgumentError
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def write_half(path: Path, name: str = "") -> None:
+    with (placed_folder if name else placed_file)(path) as temporary:
+        (temporary / name if name else temporary).write_text("ne")
+        raise RuntimeError("half way")
+
+
+def test_a_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text("old")
+    assert place_text(path, "nëw") == path
+    assert path.read_text(encoding="utf-8") == "nëw"
+    assert place_bytes(path, b"\x00").read_bytes() == b"\x00"
+    assert names(tmp_path) == ["costs.toml"]
+
+
+def test_a_failing_write_leaves_the_old_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="half way"):
+        write_half(path)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["costs.toml"]
+
+
+def test_files_get_the_rights_that_open_gives(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    placed = place_text(tmp_path / "placed", "")
+    assert placed.stat().st_mode == plain.stat().st_mode
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"taken'$") as told:
+        place_text(tmp_path / "taken", "")
+    assert told.value.filename == str(tmp_path / "taken")
+    assert names(tmp_path) == ["taken"]
+
+
+def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    for content in ("first", "second"):
+        with placed_folder(path) as temporary:
+            (temporary / content).write_text(content)
+    assert names(path) == ["second"]
+    with pytest.raises(RuntimeError, match="half way"):
+        write_half(path, "third")
+    assert names(path) == ["second"]
+    assert names(tmp_path) == ["model"]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"no folder .*nowhere to write costs\.toml into"):
+        check_parent(tmp_path / "nowhere" / "costs.toml")
+    with pytest.raises(FileNotFoundError, match=r"nowhere/costs\.toml'$"):  # its own name, whole
+        place_text(tmp_path / "nowhere" / "costs.toml", "")

@@ -1,0 +1,110 @@
+"""An audit agrees with the measures computed from the same arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from untrue import Hierarchy, Penalty, decide, metrics
+from untrue.errors import DataError
+from untrue.penalty.costly import zone_limit
+from untrue.tools.auditing.audit import audit
+
+CLASSES = ["cat", "dog", "pike", "carp"]
+TREE = Hierarchy.from_groups({"mammal": ["cat", "dog"], "fish": ["pike", "carp"]}, classes=CLASSES)
+
+
+@pytest.fixture(scope="module")
+def answers() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.6] * 4, size=1500)
+    true = (rng.random((1500, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=3)
+    return true, probs
+
+
+def write(path: Path, true: np.ndarray, probs: np.ndarray, **more: object) -> Path:
+    columns = {f"prob_{name}": probs[:, j] for j, name in enumerate(CLASSES)}
+    pa.parquet.write_table(pa.table({"truth": np.array(CLASSES)[true], **columns, **more}), path)
+    return path
+
+
+def test_all_measures_are_those_of_the_library(
+    answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    true, probs = answers
+    penalty = Penalty.from_hierarchy(TREE, cost={1: 1.0, 2: 5.0})
+    found = audit(write(tmp_path / "p.parquet", true, probs), penalty, resamples=200)
+    cm = metrics.confusion_matrix(true, probs.argmax(axis=1), 4)
+    groups = [0, 0, 1, 1]
+    s = found.summary
+    assert s.accuracy == pytest.approx(1 - metrics.total_error(cm))
+    assert s.expected_cost == pytest.approx(metrics.expected_cost(cm, penalty))
+    assert s.zone_errors == cm[:2, 2:].sum() + cm[2:, :2].sum()
+    assert s.in_group_share == pytest.approx(metrics.in_group_share(cm, groups))
+    assert s.mistake_severity == pytest.approx(metrics.mistake_severity(cm, TREE))
+    assert s.ece == pytest.approx(metrics.ece(probs, true))
+    assert s.height_at_k is not None
+    assert set(s.height_at_k) == {1}
+    assert found.group_names == ("mammal", "fish")
+    assert found.decision is not None
+    least = decide(probs, penalty)
+    cost = penalty.cost(true, least).mean()
+    assert found.decision.summary.expected_cost == pytest.approx(cost)
+    assert found.decision.change.expected_cost.value == pytest.approx(cost - s.expected_cost)
+    assert found.decision.change.changed == (least != probs.argmax(axis=1)).sum()
+    assert "the most probable class is taken for the answer" in found.notes[0]
+
+
+def test_the_bins_of_the_calibration_give_the_calibration_error(
+    answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    true, probs = answers
+    found = audit(write(tmp_path / "p.parquet", true, probs), Penalty.from_rules(CLASSES, {}))
+    assert found.calibration is not None
+    gap = sum(b.count * abs(b.confidence - b.accuracy) for b in found.calibration) / len(true)
+    assert gap == pytest.approx(found.summary.ece)
+    assert found.zone_above is None
+    assert found.summary.zone_errors is None
+
+
+def test_the_zone_is_what_costs_more_than_the_cheapest_mistake() -> None:
+    assert zone_limit(Penalty.from_rules(CLASSES, {("cat", "dog"): 5.0}, default=2.0)) == 2.0
+    assert zone_limit(Penalty.from_zone([("cat", "dog")], classes=CLASSES)) == 0.0
+    assert zone_limit(Penalty.from_rules(CLASSES, {}, default=2.0)) is None
+    assert zone_limit(Penalty.from_rules(CLASSES, {("cat", "dog"): 5.0}), 7.0) is None
+
+
+def test_positions_are_read_as_labels(
+    answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    true, probs = answers
+    said = probs.argmax(axis=1)
+    pa.parquet.write_table(pa.table({"truth": true, "predicted": said}), tmp_path / "p.parquet")
+    found = audit(tmp_path / "p.parquet", Penalty.from_rules(CLASSES, {}))
+    assert found.summary.accuracy == pytest.approx((true == said).mean())
+    assert "0 is taken for the first class of the penalty, 'cat'" in found.notes[0]
+
+
+def test_numbers_beyond_the_classes_are_no_positions(tmp_path: Path) -> None:
+    table = pa.table({"truth": [0, 4], "predicted": [0, 1]})
+    pa.parquet.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(DataError, match=r"data row 1, column 'truth', holds an unknown label '0'"):
+        audit(tmp_path / "p.parquet", Penalty.from_rules(CLASSES, {}))
+
+
+def test_abstentions_are_counted_and_left_out_on_both_sides(
+    answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    true, probs = answers
+    said = np.array([*CLASSES, "(abstained)"], dtype=object)[probs.argmax(axis=1)]
+    said[:100] = "(abstained)"
+    path = write(tmp_path / "p.parquet", true, probs, predicted=said.astype(str))
+    found = audit(path, Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0}))
+    assert (found.summary.n, found.summary.abstained) == (1400, 100)
+    assert found.decision is not None
+    assert found.decision.summary.n == 1400
+    assert "100 of 1,500 predictions abstain" in found.notes[0]

@@ -1,0 +1,233 @@
+"""Fitting: the same twice, honest beside the plain model, and every kind of data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from untrue import Penalty
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.tools.fitting.fit import FitResult, fit
+from untrue.tools.fitting.networks import NetworkSpec, build, choose_network
+from untrue.tools.fitting.predict import predict, read_data
+from untrue.tools.fitting.training import Examples, Settings, logits_of, mean_loss, train
+from untrue.tools.reading.images import ImageRules
+from untrue.tools.reading.sources import open_source
+
+QUICK = Settings(epochs=12, patience=4, learning_rate=5e-3)
+
+
+@pytest.fixture(scope="module")
+def fitted(patients_csv: Path, patient_costs: Penalty) -> FitResult:
+    return fit(open_source(patients_csv, target="diagnosis"), patient_costs, settings=QUICK)
+
+
+def test_every_way_is_measured_on_the_same_unseen_examples(fitted: FitResult) -> None:
+    assert [way.name for way in fitted.ways] == [
+        "cross-entropy",
+        "cross-entropy + least cost",
+        "bilinear, alpha 0.5",
+        "bilinear, alpha 0.5 + least cost",
+    ]
+    assert fitted.chosen == 2
+    assert {way.summary.n for way in fitted.ways} == {fitted.sizes[2]} == {60}
+    assert sum(fitted.sizes) == 300
+    plain = fitted.ways[0]
+    assert plain.change is None
+    for way in fitted.ways[1:]:
+        assert way.change is not None
+        assert way.summary.expected_cost is not None
+        assert plain.summary.expected_cost is not None
+        difference = way.summary.expected_cost - plain.summary.expected_cost
+        assert way.change.expected_cost.value == pytest.approx(difference)
+
+
+def test_the_costs_are_heard(fitted: FitResult) -> None:
+    before, after = fitted.ways[0].summary, fitted.ways[fitted.chosen].summary
+    assert fitted.zone_above == 1.0
+    assert after.zone_errors is not None
+    assert before.zone_errors is not None
+    assert after.zone_errors < before.zone_errors
+    assert after.accuracy > 0.5
+
+
+def test_the_same_seed_gives_the_same_model(
+    fitted: FitResult, patients_csv: Path, patient_costs: Penalty
+) -> None:
+    torch.manual_seed(123)  # the caller's random state must not matter, and must come back
+    state = torch.get_rng_state()
+    source = open_source(patients_csv, target="diagnosis")
+    again = fit(source, patient_costs, settings=QUICK, baseline=False)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert [way.name for way in again.ways] == [way.name for way in fitted.ways[2:]]
+    inputs = source.inputs(again.model.rules)
+    np.testing.assert_array_equal(again.model.probs(inputs), fitted.model.probs(inputs))
+    other = fit(
+        source,
+        patient_costs,
+        settings=Settings(epochs=2, seed=1),
+        baseline=False,
+        loss="log-bilinear",
+    )
+    assert (other.model.probs(inputs) != again.model.probs(inputs)).any()
+
+
+def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+    with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
+        fit(source, None, settings=QUICK)
+    found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
+    assert [way.name for way in found.ways] == [
+        "cross-entropy",
+        "cross-entropy + least cost",
+    ]
+    assert found.model.classes == ("benign", "healthy", "tumour")
+    assert found.zone_above is None
+
+
+def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    np.savez(tmp_path / "noise.npz", X=rng.normal(size=(80, 3)), y=rng.integers(4, size=80))
+    source = open_source(tmp_path / "noise.npz")
+    with pytest.warns(UntrueWarning, match="tells no more than chance on the validation part"):
+        fit(source, None, loss="cross-entropy", settings=Settings(epochs=1), network="linear")
+
+
+def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+    with pytest.raises(DataError, match=r"column 'diagnosis', holds an unknown label 'tumour'"):
+        fit(source, Penalty.from_rules(["healthy", "benign", "tumor"], {}), settings=QUICK)
+    more = Penalty.from_rules(["healthy", "benign", "tumour", "cyst"], {})
+    with pytest.warns(UntrueWarning, match="no example to learn from for cyst"):
+        found = fit(source, more, settings=Settings(epochs=1), baseline=False)
+    assert found.model.classes[3] == "cyst"
+
+
+def test_unknown_losses_and_networks_are_refused(
+    patients_csv: Path, patient_costs: Penalty
+) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+    with pytest.raises(ArgumentError, match="Unknown loss 'bilinar'; did you mean 'bilinear'"):
+        fit(source, patient_costs, loss="bilinar")
+    with pytest.raises(ArgumentError, match=r"Unknown network 'mpl'.* Known: linear, mlp, cnn"):
+        fit(source, patient_costs, network="mpl")
+    with pytest.raises(ArgumentError, match="'cnn' is for images"):
+        fit(source, patient_costs, network="cnn")
+
+
+def test_early_stopping_keeps_the_best_weights() -> None:
+    rng = np.random.default_rng(0)
+    noise = Examples(rng.normal(size=(60, 5)).astype(np.float32), rng.integers(3, size=60))
+    watched = Examples(rng.normal(size=(40, 5)).astype(np.float32), rng.integers(3, size=40))
+    network = build(NetworkSpec("mlp", (5,), 3))
+    loss = torch.nn.functional.cross_entropy
+    seen = []
+    settings = Settings(epochs=200, patience=5, learning_rate=0.01)
+    history = train(network, loss, noise, watched, settings, seen.append)
+    assert len(history.train) == history.best_epoch + 5 < 200  # noise is soon learned by heart
+    assert len(seen) == len(history.train)
+    assert min(history.validation) == history.validation[history.best_epoch - 1]
+    assert mean_loss(network, loss, watched) == pytest.approx(min(history.validation))
+
+
+def test_a_loss_that_leaves_the_numbers_stops_with_a_sentence() -> None:
+    x = Examples(np.full((20, 2), 1e30, np.float32), np.arange(20) % 2)
+    network = build(NetworkSpec("linear", (2,), 2))
+    with pytest.raises(DataError, match="the loss is no longer finite in epoch 1"):
+        train(network, torch.nn.functional.cross_entropy, x, x, Settings(learning_rate=1e30))
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 9, 20), (1, 64, 64)])
+@pytest.mark.parametrize("name", ["linear", "mlp", "cnn"])
+def test_networks_take_images_of_any_size(name: str, shape: tuple[int, ...]) -> None:
+    network = build(choose_network(name, shape, 7))
+    pixels = np.random.default_rng(0).integers(256, size=(2, *shape), dtype=np.uint8)
+    assert logits_of(network, pixels).shape == (2, 7)
+
+
+def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
+    digits = load_digits()
+    np.savez(tmp_path / "d.npz", X=digits.data[:400], y=digits.target[:400])
+    source = open_source(tmp_path / "d.npz")
+    costs = Penalty.from_rules([f"digit {i}" for i in range(10)], {}, default=1.0)
+    found = fit(source, costs, settings=Settings(epochs=15, learning_rate=5e-3), baseline=False)
+    assert source.kind == "npz table"
+    assert found.ways[0].summary.accuracy > 0.7
+    answers = predict(found.model, read_data(found.model, tmp_path / "d.npz"))
+    assert (answers.said == digits.target[:400]).mean() > 0.9
+    np.savez(tmp_path / "wide.npz", X=digits.data[:5, :60])
+    with pytest.raises(DataError, match="the model learned from 64 columns; 'X' has 60"):
+        predict(found.model, read_data(found.model, tmp_path / "wide.npz"))
+
+
+@pytest.mark.parametrize("layout", ["NHW", "NHWC", "NCHW"])
+def test_an_npz_of_images_is_images_in_any_layout(layout: str, tmp_path: Path) -> None:
+    digits = load_digits()
+    images = (digits.images[:120] * 15).astype(np.uint8)
+    x = {"NHW": images, "NHWC": images[..., None], "NCHW": images[:, None]}[layout]
+    np.savez(tmp_path / "d.npz", X=x, y=digits.target[:120].astype(str))
+    source = open_source(tmp_path / "d.npz")
+    assert source.kind == "npz images"
+    assert source.find_rules(np.arange(9)) == ImageRules(1, 8, 8)
+    found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
+    assert found.model.spec == NetworkSpec("cnn", (1, 8, 8), 10)
+
+
+def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
+    digits = load_digits()
+    for i in np.flatnonzero(digits.target < 2)[:120].tolist():
+        part = "test" if i % 4 == 0 else "train"
+        path = tmp_path / part / ("one" if digits.target[i] else "zero") / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray((digits.images[i] * 15).astype(np.uint8)).resize((17, 19)).save(path)
+    source = open_source(tmp_path)
+    held_out = len(list((tmp_path / "test").rglob("*.png")))
+    costs = Penalty.from_rules(["zero", "one"], {("zero", "one"): 5.0})
+    found = fit(source, costs, settings=Settings(epochs=6, learning_rate=5e-3), baseline=False)
+    assert found.sizes[2] == held_out
+    assert found.model.spec.inputs == (1, 17, 17)
+    assert found.ways[0].summary.accuracy > 0.9
+    answers = predict(found.model, read_data(found.model, tmp_path / "test"))
+    assert answers.ids is not None
+    assert answers.ids[0] == "file"
+    assert answers.ids[1][0].startswith("one/")
+    assert answers.truth is not None
+    assert [found.model.classes[i] for i in answers.said[:3]] == ["one"] * 3
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"y": [1, 2]}, "must hold an array 'X'; it holds y"),
+        ({"X": [[1.0], [2.0]]}, "must hold labels as 'y'; it holds X"),
+        ({"X": [[1.0], [2.0]], "y": [1, 2, 3]}, "'y' must hold 2 class names or whole numbers"),
+        ({"X": [[1.0], [2.0]], "y": [1.5, 2.0]}, "'y' must hold 2 class names or whole numbers"),
+        ({"X": ["a", "b"], "y": [1, 2]}, "'X' must hold numbers of shape"),
+        ({"X": [[1.0], [np.inf]], "y": [1, 2]}, "data row 2, column 0 of 'X', is infinite"),
+        ({"X": np.zeros((2, 5, 5, 5)), "y": [1, 2]}, "must have 1 or 3 channels"),
+        ({"X": np.full((2, 5, 5), np.nan), "y": [1, 2]}, "'X' holds nan at"),
+        ({"X": np.array([{}, {}]), "y": [1, 2]}, "not readable as .npz with plain arrays"),
+    ],
+)
+def test_an_npz_that_does_not_fit_is_told(
+    arrays: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "d.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=message):
+        open_source(tmp_path / "d.npz")
+
+
+def test_other_files_are_told(tmp_path: Path) -> None:
+    (tmp_path / "d.npz").write_bytes(b"PK and no more")
+    with pytest.raises(DataError, match=r"not readable as \.npz"):
+        open_source(tmp_path / "d.npz")
+    (tmp_path / "d.pkl").write_bytes(b"")
+    with pytest.raises(DataError, match="neither a table"):
+        open_source(tmp_path / "d.pkl")
+    with pytest.raises(DataError, match="There is no file or folder"):
+        open_source(tmp_path / "nowhere")

@@ -1,0 +1,195 @@
+"""A model folder: whole or refused, and free of anything that runs when it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from untrue import Penalty
+from untrue.errors import ArgumentError, DataError
+from untrue.tools.fitting.fit import FitResult, fit
+from untrue.tools.fitting.model_folder import check_target, load_model, save_model
+from untrue.tools.fitting.predict import predict
+from untrue.tools.fitting.training import Settings
+from untrue.tools.reading.sources import Source, open_source
+
+
+@pytest.fixture(scope="module")
+def source(patients_csv: Path) -> Source:
+    return open_source(patients_csv, target="diagnosis")
+
+
+@pytest.fixture(scope="module")
+def fitted(source: Source, patient_costs: Penalty) -> FitResult:
+    return fit(source, patient_costs, settings=Settings(epochs=2), baseline=False)
+
+
+@pytest.fixture(scope="module")
+def saved(fitted: FitResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "model"
+    nan = {"share": float("nan")}
+    return save_model(folder, fitted.model, metrics=nan, extra=lambda at: (at / "x").write_text(""))
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def test_what_is_loaded_answers_as_what_was_saved(
+    fitted: FitResult, saved: Path, source: Source
+) -> None:
+    model = load_model(saved)
+    inputs = source.inputs(fitted.model.rules)
+    np.testing.assert_array_equal(source.inputs(model.rules), inputs)
+    np.testing.assert_array_equal(model.probs(inputs), fitted.model.probs(inputs))
+    for name in ("kind", "penalty", "rules", "spec", "temperature", "target", "training"):
+        assert getattr(model, name) == getattr(fitted.model, name)
+    assert json.loads((saved / "metrics.json").read_text()) == {"share": None}
+
+
+def test_it_holds_weights_and_json_and_anyone_may_read_it(saved: Path) -> None:
+    names = {path.name for path in saved.iterdir()}
+    assert names == {
+        "model.json",
+        "weights.safetensors",
+        "preprocessing.json",
+        "penalty.json",
+        "metrics.json",
+        "x",
+    }
+    assert {path.stat().st_mode & 0o444 for path in saved.iterdir()} == {0o444}
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]  # nothing temporary is left
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("spoil", [cut, flip, Path.unlink])
+@pytest.mark.parametrize("name", ["weights.safetensors", "preprocessing.json", "penalty.json"])
+def test_a_file_changed_cut_short_or_gone_is_named(
+    name: str, spoil: Callable[[Path], None], copy: Path
+) -> None:
+    spoil(copy / name)
+    with pytest.raises(DataError, match=rf"{name} is (not what was written|missing)"):
+        load_model(copy)
+
+
+def test_a_changed_description_is_refused(copy: Path) -> None:
+    content = json.loads((copy / "model.json").read_text())
+    content["temperature"] = 3.0
+    (copy / "model.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"model\.json is not what was written with the model"):
+        load_model(copy)
+    cut(copy / "model.json")
+    with pytest.raises(DataError, match=r"model\.json is not readable as JSON"):
+        load_model(copy)
+    (copy / "model.json").write_text("[1]")
+    with pytest.raises(DataError, match="named values are wanted"):
+        load_model(copy)
+
+
+def test_other_white_space_in_the_description_is_no_change(copy: Path) -> None:
+    content = json.loads((copy / "model.json").read_text())
+    (copy / "model.json").write_text(json.dumps(content, indent=4))
+    load_model(copy)
+
+
+def test_costs_to_decide_by_come_back_and_only_they_ask_for_a_newer_program(
+    fitted: FitResult, saved: Path, source: Source, tmp_path: Path
+) -> None:
+    costs = Penalty.from_matrix(50.0 * fitted.model.penalty.matrix(), fitted.model.classes)
+    folder = save_model(tmp_path / "tuned", replace(fitted.model, decision=costs))
+    model = load_model(folder)
+    assert model.decision == costs
+    np.testing.assert_array_equal(
+        predict(model, source).said, predict(fitted.model, source, decision="cost").said
+    )
+    formats = [json.loads((at / "model.json").read_text())["format"] for at in (saved, folder)]
+    assert formats == [1, 2]
+    assert load_model(saved).decision is None
+    with pytest.raises(ArgumentError, match="needs a model whose decision was tuned"):
+        predict(fitted.model, source, decision="tuned")
+    with pytest.raises(ArgumentError, match="--abstain-cost belongs to --decide cost; the tuned"):
+        predict(model, source, abstain_cost=0.5)
+    (folder / "decision.json").write_text((folder / "penalty.json").read_text())
+    with pytest.raises(DataError, match=r"decision\.json is not what was written with the model"):
+        load_model(folder)
+
+
+def test_a_model_of_a_newer_version_says_so(copy: Path) -> None:
+    content = json.loads((copy / "model.json").read_text())
+    (copy / "model.json").write_text(json.dumps({"format": 3, "untrue": "9.1", "new": content}))
+    with pytest.raises(DataError, match=r"newer untrue \(9\.1\).* pip install --upgrade untrue"):
+        load_model(copy)
+
+
+def test_a_pickle_in_place_of_the_weights_is_never_opened(copy: Path, tmp_path: Path) -> None:
+    """Even with all checksums put right, what is no safetensors file is refused unread."""
+
+    class Trap:
+        def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+            return Path.touch, (tmp_path / "ran",)
+
+    (copy / "weights.safetensors").write_bytes(pickle.dumps(Trap()))
+    content = json.loads((copy / "model.json").read_text())
+    del content["checksum"]
+    digest = hashlib.sha256((copy / "weights.safetensors").read_bytes()).hexdigest()
+    content["files"]["weights.safetensors"] = digest
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    (copy / "model.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="is not readable as a model"):
+        load_model(copy)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"is no model folder: it has no model\.json"):
+        load_model(tmp_path)
+
+
+def test_a_model_is_replaced_only_when_asked(copy: Path, fitted: FitResult, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="holds a model already; add --overwrite"):
+        check_target(copy)
+    check_target(copy, overwrite=True)
+    save_model(copy, fitted.model)
+    assert not (copy / "x").exists()
+    load_model(copy)
+    other = tmp_path / "other"
+    other.mkdir()
+    check_target(other)
+    (other / "precious").write_text("")
+    with pytest.raises(ArgumentError, match="holds other files; name another folder"):
+        check_target(other, overwrite=True)
+    with pytest.raises(ArgumentError, match="is a file; name a folder"):
+        check_target(other / "precious")
+    with pytest.raises(ArgumentError, match=r"cannot be made: .*precious is no folder"):
+        check_target(other / "precious" / "deep" / "model")
+    check_target(other / "deep" / "model")
+
+
+def test_what_fails_half_way_leaves_the_old_model(copy: Path, fitted: FitResult) -> None:
+    def fail(_: Path) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        save_model(copy, fitted.model, extra=fail)
+    assert (copy / "x").exists()
+    assert [path.name for path in copy.parent.iterdir()] == ["model"]
+    load_model(copy)

@@ -1,0 +1,166 @@
+"""Predictions: in the order of the data, decided as asked, and read by an audit as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from untrue import Penalty, decide
+from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.tools.auditing.audit import audit
+from untrue.tools.fitting.fit import fit
+from untrue.tools.fitting.model import Model
+from untrue.tools.fitting.predict import predict, read_data, write_predictions
+from untrue.tools.fitting.training import Settings
+from untrue.tools.reading.sources import open_source
+
+
+@pytest.fixture(scope="module")
+def model(patients_csv: Path, patient_costs: Penalty) -> Model:
+    source = open_source(patients_csv, target="diagnosis")
+    settings = Settings(epochs=8, learning_rate=5e-3)
+    return fit(source, patient_costs, settings=settings, baseline=False).model
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_rows_are_those_of_the_data_and_an_audit_reads_them(
+    ending: str, model: Model, patients_csv: Path, patient_costs: Penalty, tmp_path: Path
+) -> None:
+    found = predict(model, read_data(model, patients_csv), decision="cost")
+    out = write_predictions(found, tmp_path / f"p.{ending}")
+    read = pa.csv.read_csv(out) if ending == "csv" else pa.parquet.read_table(out)
+    given = pa.csv.read_csv(patients_csv)
+    assert read.column_names == ["truth", "predicted", "prob_healthy", "prob_benign", "prob_tumour"]
+    assert read["truth"].to_pylist() == given["diagnosis"].to_pylist()
+    probs = np.stack([read[name].to_numpy() for name in read.column_names[2:]], axis=1)
+    np.testing.assert_array_equal(probs, found.probs)
+    wanted = decide(probs, patient_costs)
+    assert read["predicted"].to_pylist() == [model.classes[i] for i in wanted]
+    audited = audit(out, patient_costs, resamples=50)
+    assert audited.decision is not None
+    assert audited.decision.change.changed == 0
+    # One row alone gets the answer it got among the others.
+    pa.csv.write_csv(given.slice(7, 1), tmp_path / "one.csv")
+    one = predict(model, read_data(model, tmp_path / "one.csv"))
+    np.testing.assert_allclose(one.probs[0], probs[7], rtol=1e-5)
+
+
+def test_argmax_and_other_costs_decide_as_asked(model: Model, patients_csv: Path) -> None:
+    source = read_data(model, patients_csv)
+    plain = predict(model, source)
+    np.testing.assert_array_equal(plain.said, plain.probs.argmax(axis=1))
+    costs = Penalty.from_rules(["tumour", "healthy", "benign"], {}, default=0.0).matrix() + 0.0
+    costs[0, 1:] = 50.0  # never miss a tumour; other mistakes are free
+    other = Penalty.from_matrix(costs, ["tumour", "healthy", "benign"])
+    found = predict(model, source, decision="cost", penalty=other)
+    assert {model.classes[i] for i in found.said} == {"tumour"}
+
+
+def test_abstaining_is_written_and_audited(
+    model: Model, patients_csv: Path, patient_costs: Penalty, tmp_path: Path
+) -> None:
+    found = predict(model, read_data(model, patients_csv), decision="cost", abstain_cost=0.3)
+    assert 0 < found.abstained < 300
+    out = write_predictions(found, tmp_path / "p.csv")
+    assert out.read_text().count('"(abstained)"') == found.abstained
+    audited = audit(out, patient_costs, resamples=50)
+    assert audited.summary.abstained == found.abstained
+    everything = predict(model, read_data(model, patients_csv), decision="cost")
+    all_costs = audit(
+        write_predictions(everything, tmp_path / "all.csv"), patient_costs, resamples=50
+    )
+    assert audited.summary.expected_cost is not None
+    assert all_costs.summary.expected_cost is not None
+    assert audited.summary.expected_cost < all_costs.summary.expected_cost
+
+
+def test_data_without_labels_are_labelled_too(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv).drop_columns(["diagnosis"])
+    table = table.select(table.column_names[::-1])  # in another order, with one column more
+    pa.csv.write_csv(table.append_column("more", [["x"] * 300]), tmp_path / "d.csv")
+    found = predict(model, read_data(model, tmp_path / "d.csv"))
+    labelled = predict(model, read_data(model, patients_csv))
+    assert found.truth is None
+    np.testing.assert_array_equal(found.said, labelled.said)
+
+
+def test_labels_with_gaps_are_not_taken_for_the_truth(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv)
+    names = [None, *table["diagnosis"].to_pylist()[1:]]
+    pa.csv.write_csv(
+        table.drop_columns(["diagnosis"]).append_column("diagnosis", [names]), tmp_path / "d.csv"
+    )
+    with pytest.warns(UntrueWarning, match="column 'diagnosis' has empty cells"):
+        assert read_data(model, tmp_path / "d.csv").labels is None
+
+
+def test_true_classes_that_the_model_cannot_say_are_a_warning(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv)
+    names = ["martian", *table["diagnosis"].to_pylist()[1:]]
+    pa.csv.write_csv(
+        table.drop_columns(["diagnosis"]).append_column("diagnosis", [names]), tmp_path / "d.csv"
+    )
+    source = read_data(model, tmp_path / "d.csv")
+    with pytest.warns(UntrueWarning, match="1 class that the model does not know: martian"):
+        assert len(predict(model, source).said) == 300
+
+
+def test_an_unseen_category_is_a_warning_and_other(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv).slice(0, 10)
+    changed = table.set_column(1, "city", [["Atlantis"] * 10])
+    pa.csv.write_csv(changed, tmp_path / "d.csv")
+    source = read_data(model, tmp_path / "d.csv")
+    with pytest.warns(UntrueWarning, match=r"\('Atlantis'\) in 10 of 10 rows; they are taken as"):
+        assert len(predict(model, source).said) == 10
+
+
+def test_renamed_columns_and_text_for_numbers_are_told(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(patients_csv)
+    renamed = table.rename_columns(["Age", "city", "dose", "diagnosis"])
+    pa.csv.write_csv(renamed, tmp_path / "d.csv")
+    with pytest.raises(DataError, match=r"lacks 1 column that the model learned from: age\..* Age"):
+        read_data(model, tmp_path / "d.csv")
+    pa.csv.write_csv(table.set_column(2, "dose", [["much"] * 300]), tmp_path / "d.csv")
+    with pytest.raises(DataError, match="data row 1, column 'dose': 'much' is not a number"):
+        read_data(model, tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decision": "best"}, "`decide` must be 'argmax', 'cost' or 'tuned'; got 'best'"),
+        ({"abstain_cost": 1.0}, "--abstain-cost belongs to --decide cost"),
+        ({"penalty": Penalty.from_rules(["a", "b"], {})}, "--penalty belongs to --decide cost"),
+        (
+            {"decision": "cost", "penalty": Penalty.from_rules(["healthy", "benign"], {})},
+            "about the model's classes; 'tumour' is in one only",
+        ),
+        ({"decision": "cost", "abstain_cost": -1.0}, "`abstain_cost` must be a number of at least"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(
+    options: dict[str, object], message: str, model: Model, patients_csv: Path
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        predict(model, read_data(model, patients_csv), **options)  # type: ignore[arg-type]
+
+
+def test_data_of_another_kind_are_told(model: Model, tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", X=np.zeros((3, 8, 8)))
+    with pytest.raises(DataError, match=r"fitted to data of kind 'table'; .* is 'npz images'"):
+        read_data(model, tmp_path / "d.npz")

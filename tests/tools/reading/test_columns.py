@@ -1,0 +1,66 @@
+"""Columns are guessed when obvious, never against the classes' names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from untrue.errors import DataError
+from untrue.tools.reading.columns import choose
+from untrue.tools.reading.tables import TableFile
+
+CLASSES = ("cat", "dog")
+
+
+def table(*names: str) -> TableFile:
+    return TableFile(Path("p.csv"), names)
+
+
+@pytest.mark.parametrize(
+    ("names", "truth", "predicted", "probs"),
+    [
+        (("truth", "predicted"), "truth", "predicted", None),
+        (("Y_True", "y-pred"), "Y_True", "y-pred", None),
+        (("label", "prediction", "label_id"), "label", "prediction", None),
+        (("id", "truth", "prob_dog", "prob_cat"), "truth", None, ("prob_cat", "prob_dog")),
+        (("truth", "dog", "cat"), "truth", None, ("cat", "dog")),
+        (("truth", "p_0", "p_1"), "truth", None, ("p_0", "p_1")),
+        (
+            ("truth", "predicted", "proba_cat", "proba_dog"),
+            "truth",
+            "predicted",
+            ("proba_cat", "proba_dog"),
+        ),
+    ],
+)
+def test_obvious_columns_are_found(
+    names: tuple[str, ...], truth: str, predicted: str | None, probs: tuple[str, ...] | None
+) -> None:
+    found = choose(table(*names), CLASSES)
+    assert (found.truth, found.predicted, found.probs) == (truth, predicted, probs)
+
+
+def test_a_class_called_like_a_column_is_not_taken_for_it() -> None:
+    found = choose(table("label", "true", "false"), ("true", "false"))
+    assert (found.truth, found.probs) == ("label", ("true", "false"))
+
+
+def test_named_columns_of_probabilities_are_ordered_by_their_names() -> None:
+    found = choose(table("t", "dog", "cat"), CLASSES, truth="t", probs="dog,cat")
+    assert found.probs == ("cat", "dog")
+    assert found.notes == ()
+
+
+def test_other_columns_of_probabilities_are_taken_in_order_and_that_is_said() -> None:
+    found = choose(table("t", "q1", "q2"), CLASSES, truth="t", probs="q1, q2")
+    assert found.probs == ("q1", "q2")
+    assert "q1 is cat, q2 is dog" in found.notes[0]
+
+
+def test_an_incomplete_set_of_probabilities_is_left_out_and_that_is_said() -> None:
+    found = choose(table("truth", "predicted", "prob_cat"), CLASSES)
+    assert found.probs is None
+    assert found.notes == ("the columns prob_cat are left out: class 'dog' has none",)
+    with pytest.raises(DataError, match=r"nor probabilities; .*class 'dog' has none"):
+        choose(table("truth", "prob_cat"), CLASSES)

@@ -1,0 +1,109 @@
+"""Which columns are learned from, and what is left out or refused."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from untrue.errors import DataError, UntrueWarning
+from untrue.tools.reading.features import Schema, find_schema, read_features, split_columns
+from untrue.tools.reading.tables import open_table
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_numbers_and_categories_are_told_apart(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{i},{i / 2},{'ab'[i % 2]},{'true' if i % 3 else 'false'},y\n" for i in range(9)
+    )
+    file = open_table(write(tmp_path / "t.csv", "n,x,letter,flag,target\n" + rows))
+    schema = find_schema(file, "target")
+    assert schema == Schema(("n", "x"), ("letter", "flag"))
+    assert find_schema(file, "target", categorical=["n"], ignore=["x"]) == Schema(
+        (), ("n", "letter", "flag")
+    )
+    found = read_features(file, Schema(("x",), ("n", "flag")))
+    assert found.numbers[3, 0] == 1.5
+    assert found.text[3].tolist() == ["3", "false"]
+
+
+def test_missing_values_of_many_spellings_are_missing(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "x,c,y\n1,a,0\nNA,,0\n?,null,0\n,b,1\n"))
+    assert find_schema(file, "y") == Schema(("x",), ("c",))
+    found = read_features(file, Schema(("x",), ("c",)))
+    np.testing.assert_array_equal(found.numbers[:, 0], [1, np.nan, np.nan, np.nan])
+    assert found.text[:, 0].tolist() == ["a", None, None, "b"]
+
+
+def test_what_cannot_be_learned_from_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    n = 60
+    table = pa.table(
+        {
+            "key": [f"patient {i}" for i in range(n)],
+            "when": [datetime.date(2020, 1, 1)] * n,
+            "empty": pa.nulls(n),
+            "x": [i // 2 for i in range(n)],
+            "y": ["a", "b"] * (n // 2),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.warns(UntrueWarning) as caught:
+        schema = find_schema(open_table(tmp_path / "t.parquet"), "y")
+    assert schema == Schema(("x",), ())
+    assert [str(each.message) for each in caught] == [
+        "column 'key' is left out: nearly every row has a value of its own, as a name or a key has",
+        "column 'when' is left out: it holds date32[day] values, neither numbers nor categories",
+        "column 'empty' is left out: it has no values",
+    ]
+
+
+def test_a_column_that_only_numbers_the_rows_is_learned_from_with_a_warning(tmp_path: Path) -> None:
+    rows = "".join(f"{10**17 + i},{i % 5},{'ab'[i % 2]}\n" for i in range(60))
+    file = open_table(write(tmp_path / "t.csv", f"id,x,y\n{rows}"))
+    with pytest.warns(UntrueWarning, match="'id' holds another whole number.*--ignore"):
+        assert find_schema(file, "y") == Schema(("id", "x"), ())
+    assert find_schema(file, "y", ignore=["id"]) == Schema(("x",), ())
+
+
+def test_text_in_a_column_of_numbers_is_told_by_its_row(tmp_path: Path) -> None:
+    rows = [f"{i},a" for i in range(20)]
+    rows[7] = "unknown,a"
+    file = open_table(write(tmp_path / "t.csv", "age,y\n" + "\n".join(rows) + "\n"))
+    with pytest.raises(DataError, match=r"data row 8, column 'age', is 'unknown' in a column of"):
+        find_schema(file, "y")
+    assert find_schema(file, "y", categorical=["age"]).categories == ("age",)
+    with pytest.raises(DataError, match="data row 8, column 'age': 'unknown' is not a number"):
+        read_features(file, Schema(("age",), ()))
+
+
+def test_columns_that_a_model_needs_are_asked_for_by_name(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "Age,city\n1,a\n"))
+    with pytest.raises(
+        DataError, match=r"lacks 2 columns that the model learned from: age, dose\. Not used .* Age"
+    ):
+        read_features(file, Schema(("age", "dose"), ("city",)))
+
+
+def test_infinite_numbers_are_refused(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "x,y\n1,a\ninf,b\n"))
+    with pytest.raises(DataError, match="data row 2, column 'x', is infinite"):
+        read_features(file, Schema(("x",), ()))
+
+
+def test_a_target_alone_is_nothing_to_learn_from(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "y\na\n"))
+    with pytest.raises(DataError, match="no column to learn from beside 'y'"):
+        find_schema(file, "y")
+
+
+def test_column_lists() -> None:
+    assert split_columns(" a, b c ,") == ["a", "b c"]
+    assert split_columns(None) == []

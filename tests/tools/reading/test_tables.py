@@ -1,0 +1,132 @@
+"""CSV and Parquet files read by column, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from untrue.errors import ArgumentError, DataError
+from untrue.tools.reading.tables import codes, matrix, open_table, read_table
+
+
+def both(tmp_path: Path, **columns: list[object]) -> list[Path]:
+    """The same table as CSV, zipped CSV and Parquet."""
+    text = ",".join(columns) + "\n"
+    for row in zip(*columns.values(), strict=True):
+        text += ",".join("" if cell is None else str(cell) for cell in row) + "\n"
+    (tmp_path / "t.csv").write_text(text)
+    with gzip.open(tmp_path / "t.csv.gz", "wt") as file:
+        file.write(text)
+    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    return [tmp_path / name for name in ("t.csv", "t.csv.gz", "t.parquet")]
+
+
+def test_labels_and_numbers_are_the_same_from_every_format(tmp_path: Path) -> None:
+    for path in both(tmp_path, who=["b", "a", "b"], n=[1, 2, 1], p=[0.5, 0.25, 0.125]):
+        file = open_table(path)
+        table = read_table(file, {"who": "label", "n": "label", "p": "number"})
+        for name, wanted in (("who", ["b", "a", "b"]), ("n", ["1", "2", "1"])):
+            found, names = codes(table, name, file)
+            assert [names[code] for code in found] == wanted
+        np.testing.assert_array_equal(matrix(table, ["p"], file), [[0.5], [0.25], [0.125]])
+
+
+def test_pandas_categories_and_booleans_are_labels(tmp_path: Path) -> None:
+    table = pa.table({"c": pa.array(["x", "y"]).dictionary_encode(), "b": [True, False]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    file = open_table(tmp_path / "t.parquet")
+    read = read_table(file, {"c": "label", "b": "label"})
+    assert codes(read, "c", file)[1] == ["x", "y"]
+    assert codes(read, "b", file)[1] == ["True", "False"]
+
+
+def test_a_missing_label_is_told_by_its_row_in_every_format(tmp_path: Path) -> None:
+    for path in both(tmp_path, who=["b", None, "b"], n=[1, 2, 1]):
+        file = open_table(path)
+        with pytest.raises(DataError, match=r"data row 2, column 'who', is empty"):
+            codes(read_table(file, {"who": "label"}), "who", file)
+
+
+def test_na_is_a_label_but_no_number(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("country,n\nNA,1\nDE,NA\n")
+    file = open_table(tmp_path / "t.csv")
+    table = read_table(file, {"country": "label"})
+    assert codes(table, "country", file)[1] == ["NA", "DE"]
+    assert read_table(file, {"n": "real"})["n"].to_pylist() == [1.0, None]
+
+
+def test_text_among_numbers_of_a_parquet_file_is_told(tmp_path: Path) -> None:
+    pa.parquet.write_table(pa.table({"p": ["0.5", "x"]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"data row 1, column 'p', is '0.5' \(string\)"):
+        read_table(open_table(tmp_path / "t.parquet"), {"p": "number"})
+
+
+def test_infinite_and_missing_numbers_are_told(tmp_path: Path) -> None:
+    for path in both(tmp_path, p=[0.5, None, 1.0], q=[0.5, 1.0, float("inf")]):
+        file = open_table(path)
+        table = read_table(file, {"p": "number", "q": "number"})
+        with pytest.raises(DataError, match="data row 2, column 'p', is missing"):
+            matrix(table, ["p"], file)
+        with pytest.raises(DataError, match="data row 3, column 'q', is inf"):
+            matrix(table, ["q"], file)
+
+
+def test_a_file_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    """A byte order mark, Windows line ends, spaces in the header, quotes, an empty last line."""
+    (tmp_path / "t.csv").write_bytes('﻿who , n\r\n"a, b",1\r\n"say ""c""",2\r\n\r\n'.encode())
+    file = open_table(tmp_path / "t.csv")
+    assert file.names == ("who", "n")
+    found, names = codes(read_table(file, {"who": "label"}), "who", file)
+    assert [names[code] for code in found] == ["a, b", 'say "c"']
+
+
+def test_other_delimiters(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("a\tb\n1\t2\n")
+    assert open_table(tmp_path / "t.tsv").names == ("a", "b")
+    (tmp_path / "t.csv").write_text("a|b\n1|2\n")
+    with pytest.raises(DataError, match=r"separated by a bar\. Say so with --delimiter '\|'"):
+        open_table(tmp_path / "t.csv")
+    file = open_table(tmp_path / "t.csv", delimiter="|")
+    assert read_table(file, {"b": "real"})["b"].to_pylist() == [2.0]
+
+
+def test_one_column_is_a_table_too(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n2\n")
+    assert open_table(tmp_path / "t.csv").names == ("a",)
+
+
+def test_a_row_far_down_is_counted_right(tmp_path: Path) -> None:
+    rows = ["0.5,x"] * 200_000
+    rows[150_000] = "half,x"
+    (tmp_path / "t.csv").write_text("p,q\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError, match="data row 150001, column 'p': 'half' is not a number"):
+        read_table(open_table(tmp_path / "t.csv"), {"p": "number"})
+
+
+def test_cells_may_hold_line_ends_wherever_they_stand(tmp_path: Path) -> None:
+    text = "who,note\n" + 'a,"two\nlines, and more"\n' * 100_000
+    (tmp_path / "t.csv").write_text(text)
+    table = read_table(open_table(tmp_path / "t.csv"), {"who": "label", "note": "text"})
+    assert table.num_rows == 100_000
+    assert set(table["note"].to_pylist()) == {"two\nlines, and more"}
+
+
+def test_column_names_may_hold_line_ends_too(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('who,"prob_two\nlines"\na,0.5\nb,half\n')
+    file = open_table(tmp_path / "t.csv")
+    assert file.names == ("who", "prob_two\nlines")
+    assert read_table(file, {"who": "label"})["who"].to_pylist() == ["a", "b"]
+    with pytest.raises(DataError, match=r"data row 2, column 'prob_two.*': 'half' is not a number"):
+        read_table(file, {"prob_two\nlines": "number"})
+
+
+def test_a_tab_may_be_written_as_people_write_it(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
+    assert open_table(tmp_path / "t.csv", delimiter="\\t").names == ("a", "b")
+    with pytest.raises(ArgumentError, match=r"`delimiter` must be one character; got ';;'"):
+        open_table(tmp_path / "t.csv", delimiter=";;")

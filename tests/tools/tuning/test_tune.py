@@ -1,0 +1,225 @@
+"""Tuning on real digits: budgets that argmax breaks are kept, and impossible ones are named."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import untrue
+from untrue import Penalty
+from untrue.errors import ArgumentError, DataError
+from untrue.tools.fitting.model_folder import load_model
+from untrue.tools.fitting.predict import predict
+from untrue.tools.reading.sources import array_source
+from untrue.tools.tuning.record import Record
+from untrue.tools.tuning.result import TuneResult
+from untrue.tools.tuning.tune import tune
+
+X, Y = load_digits(return_X_y=True)
+COSTS = Penalty.from_rules(10, {("8", "1"): 10.0, ("2", "1"): 5.0}, default=1.0)
+BUDGET = "*->8 <= 1%"
+QUICK: dict[str, Any] = {
+    "network": "linear",
+    "epochs": 12,
+    "learning_rate": 5e-3,
+    "repetitions": 3,
+    "max_accuracy_drop": 4.0,
+    "confidence": 0.99,
+}
+
+
+def tuned(seed: int = 0, **changed: Any) -> TuneResult:
+    return tune(X, Y, **{**QUICK, "budgets": BUDGET, "seed": seed, **changed})
+
+
+@pytest.fixture(scope="module")
+def ten() -> list[TuneResult]:
+    return [tuned(seed) for seed in range(10)]
+
+
+@pytest.fixture(scope="module")
+def impossible(tmp_path_factory: pytest.TempPathFactory) -> tuple[TuneResult, Path]:
+    record = tmp_path_factory.mktemp("tuning") / "record.sqlite"
+    words = {"budgets": ["*->* <= 0.5%", "zone <= 1 error"], "penalty": COSTS, "trials": 1}
+    return tuned(record=record, losses=["bilinear"], **words), record
+
+
+def test_a_budget_that_argmax_breaks_is_kept_on_held_out_data_in_nine_of_ten_seeds(
+    ten: list[TuneResult],
+) -> None:
+    broken = [not result.trials[0].met for result in ten]
+    assert all(broken)
+    held = [
+        result.verdicts[0].held_out.rate <= 0.01 and result.drop <= 4.0 and result.kept
+        for result in ten
+    ]
+    assert sum(held) >= 9
+    before, after = (
+        sum(getattr(result.verdicts[0], part).errors for result in ten)
+        for part in ("plain", "held_out")
+    )
+    assert after < 0.6 * before
+
+
+def test_it_is_the_free_decision_that_does_it_and_the_bound_that_says_so(
+    ten: list[TuneResult],
+) -> None:
+    for result in ten:
+        assert result.met
+        assert result.trained == 0
+        assert result.setting.base == "even"
+        assert result.verdicts[0].validation.upper <= 0.01
+        assert result.trial.drop <= 4.0
+        assert result.sizes == (1348, 449)
+        # Each example stands once in what is bounded, whatever the number of seeds.
+        assert result.verdicts[0].validation.of == 1348 - int(sum(Y == 8)) + 43
+
+
+def test_the_held_out_verdict_is_that_of_the_model_that_is_kept(ten: list[TuneResult]) -> None:
+    result = ten[0]
+    # The held-out part is the same for the same seed, whatever the budget.
+    said = result.predict(X)
+    assert said.dtype.kind == "i"
+    assert (said == Y).mean() > 0.9
+    false = int(((said == 8) & (Y != 8)).sum())
+    plain = int(((result.probs(X).argmax(axis=1) == 8) & (Y != 8)).sum())
+    assert result.verdicts[0].held_out.errors <= false < plain
+
+
+def test_a_plain_model_within_budget_stays_as_it_is() -> None:
+    result = tuned(budgets="*->8 <= 10%")
+    assert result.kept
+    assert len(result.trials) == 1
+    assert result.model.decision is None
+    assert result.setting.name == "cross-entropy, most probable class"
+    assert result.change.value == 0
+
+
+def test_an_impossible_budget_is_reported_with_the_closest(
+    impossible: tuple[TuneResult, Path],
+) -> None:
+    result, _ = impossible
+    assert not result.met
+    assert not result.kept
+    assert result.trained == 1
+    assert result.stopped == "it may train 1 settings at most"
+    assert result.model.training["tuned"]["kept"] is False
+    assert not result.verdicts[0].met
+    excess = [max(v.excess for v in trial.verdicts) for trial in result.trials]
+    assert max(v.excess for v in result.trial.verdicts) <= 1.2 * min(excess)
+    titles = [step.title for step in result.steps]
+    assert titles == [
+        "The plain model",
+        "Least expected cost by the penalty",
+        "Dearer mistakes in the decision",
+        "Training by bilinear, alpha 0.3",
+    ]
+
+
+def test_too_few_examples_are_told_first_and_nothing_is_called_proved() -> None:
+    told: list[str] = []
+    result = tuned(budgets="8->1 <= 0.5%", tell=told.append, trials=0, confidence=0.95)
+    assert told[0].startswith(
+        "8->1 <= 0.5%: to show this at 95 % takes at least 598 examples of '8' without any error; "
+        "there are 131 in the part to tune on and 43 in the held-out part."
+    )
+    assert result.notes == (told[0],)
+    assert result.stopped in ("no training was asked for", "a setting meets everything")
+    assert not result.proved
+    assert all(trial.verdicts[0].errors == 0 for trial in result.trials if all(trial.kept))
+
+
+def test_what_was_trained_is_not_trained_again_for_other_budgets(
+    impossible: tuple[TuneResult, Path],
+) -> None:
+    before, path = impossible
+    record = Record(path)
+    entries = len(record)
+    told: list[str] = []
+    again = tuned(record=path, budgets="*->8 <= 1%", penalty=COSTS, tell=told.append)
+    assert again.kept
+    assert sum(line.endswith("trained before") for line in told) == 4
+    assert len(record) == entries
+    same = tuned(
+        record=path,
+        budgets=["*->* <= 0.5%", "zone <= 1 error"],
+        penalty=COSTS,
+        trials=1,
+        losses=["bilinear"],
+    )
+    assert len(record) == entries
+    assert same.trials == before.trials
+    np.testing.assert_array_equal(same.predict(X), before.predict(X))
+    # Other costs train anew what learns from costs; other data, everything.
+    other = Penalty.from_rules(10, {("8", "1"): 30.0}, default=1.0)
+    words = {"budgets": "*->* <= 0.5%", "trials": 1, "losses": ["bilinear"], "record": path}
+    changed = tuned(penalty=other, **words)
+    own = len(record) - entries
+    assert own == 3 + (changed.setting.recipe.loss != "cross-entropy")
+    tune(X[::2], Y[::2], **{**QUICK, "budgets": "*->8 <= 50%", "record": path})
+    assert len(record) == entries + own + 4
+    record.close()
+
+
+def test_the_saved_model_decides_as_the_result_does(ten: list[TuneResult], tmp_path: Path) -> None:
+    result = ten[1]
+    model = load_model(result.save(tmp_path / "model"))
+    found = predict(model, array_source(X, None, path=Path("x")))
+    np.testing.assert_array_equal(found.said, result.predict(X))
+    assert (found.said != found.probs.argmax(axis=1)).any()
+
+
+def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None:
+    names = np.array([f"digit {y}" for y in Y], dtype=object)
+    classes = [f"digit {i}" for i in range(10)]
+    groups = {"round": ["digit 0", "digit 8", "digit 6", "digit 9"], "straight": classes[1:6:2]}
+    groups["rest"] = ["digit 2", "digit 4", "digit 7"]
+    costs = Penalty.from_groups(groups, within=1.0, across=4.0).select(classes)
+    budgets = ["across groups <= 8%", "expected cost <= 0.4"]
+    result = untrue.tune(X, names, budgets=budgets, penalty=costs, **QUICK)
+    assert set(result.predict(X[:50])) <= set(classes)
+    assert [v.validation.of for v in result.verdicts] == [1348, 1348]
+    assert result.verdicts[1].validation.rate == pytest.approx(result.trial.expected_cost)
+    with pytest.raises(FrozenInstanceError):
+        result.kept = False  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budgets": []}, "`budgets` is empty"),
+        ({"budgets": "*->8 <= 1"}, "say of what"),
+        ({"budgets": "*->9000 <= 1%"}, "9000"),
+        ({"budgets": "zone <= 1%"}, "zone"),
+        ({"losses": ["hinge"]}, "Unknown loss 'hinge'"),
+        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
+        ({"learning_rate": 0.0}, "`learning_rate` must be positive; got 0.0"),
+        ({"network": "cnn"}, "'cnn' is for images"),
+        ({"trials": -1}, "`trials` must be 0 or more; got -1"),
+        ({"time_limit": -1.0}, "`time_limit` must be 0 or more seconds"),
+        ({"max_accuracy_drop": -1.0}, r"`max_accuracy_drop` must lie in \[0, 100\]"),
+        ({"confidence": 1.5}, r"`confidence` must lie in \[0\.5, 1\)"),
+        ({"repetitions": 1}, "`repetitions` must be at least 2"),
+        ({"target": "digit"}, "Give `y` or `target`, not both"),
+    ],
+)
+def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        tuned(**options)
+
+
+def test_wrong_data_are_told() -> None:
+    with pytest.raises(ArgumentError, match="`y` must hold the labels of the examples"):
+        tune(X, budgets=BUDGET)
+    with pytest.raises(DataError, match="must hold class names or whole numbers; got None"):
+        tune(X, [None] * len(X), budgets=BUDGET)
+    with pytest.raises(DataError, match="'X' must hold numbers"):
+        tune(np.array([["a"]] * len(X)), Y, budgets=BUDGET)
+    few = Y < 3
+    with pytest.raises(DataError, match="is about examples of '8'; the part to tune on has none"):
+        tune(X[few], Y[few], penalty=COSTS, **{**QUICK, "budgets": "8->1 <= 1%"})
