@@ -103,4 +103,4 @@ def _in_script(drawing: Any) -> str:
 
 
 def _resource(name: str) -> str:
-    return resources("untrue.report").joinpath(name).read_text(encoding="utf-8")
+    return resources("untrue.report.document").joinpath(name).read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ class Published:
 @cache
 def published() -> tuple[Published, ...]:
     """Every number of `published.csv`."""
-    text = resources("untrue.report").joinpath("published.csv").read_text(encoding="utf-8")
+    text = resources("untrue.report.sweep").joinpath("published.csv").read_text(encoding="utf-8")
     return tuple(
         Published(
             experiment=row["experiment"],
