@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from untrue.atomic_files import check_parent, place_bytes, place_text, placed_file, placed_folder
+from untrue import atomic_files
+from untrue.atomic_files import (
+    check_parent,
+    folder_beside,
+    place_bytes,
+    place_text,
+    placed_file,
+    put_in_place,
+    restore,
+)
 from untrue.errors import ArgumentError
 
 
@@ -15,7 +24,7 @@ def names(folder: Path) -> list[str]:
 
 
 def write_half(path: Path, name: str = "") -> None:
-    with (placed_folder if name else placed_file)(path) as temporary:
+    with (folder_beside if name else placed_file)(path) as temporary:
         (temporary / name if name else temporary).write_text("ne")
         raise RuntimeError("half way")
 
@@ -53,16 +62,46 @@ def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> No
     assert names(tmp_path) == ["taken"]
 
 
-def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_a_folder_is_replaced_whole(
+    in_one_step: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_one_step:
+        monkeypatch.setattr(atomic_files, "_exchange", lambda one, other: False)
     path = tmp_path / "model"
     for content in ("first", "second"):
-        with placed_folder(path) as temporary:
+        with folder_beside(path) as temporary:
             (temporary / content).write_text(content)
+            put_in_place(temporary, path)
     assert names(path) == ["second"]
     with pytest.raises(RuntimeError, match="half way"):
         write_half(path, "third")
     assert names(path) == ["second"]
     assert names(tmp_path) == ["model"]
+
+
+def test_a_folder_that_is_being_filled_is_no_remnant(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    left = tmp_path / ".model.untrue-remnant"
+    left.mkdir()
+    (left / "half").write_text("")
+    with folder_beside(path) as temporary:
+        (temporary / "new").write_text("")
+        restore(path)
+        assert not left.exists()
+        put_in_place(temporary, path)
+    assert names(path) == ["new"]
+
+
+def test_a_link_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    with (
+        folder_beside(tmp_path / "link") as temporary,
+        pytest.raises(ArgumentError, match="link is a link; name the folder that it leads to"),
+    ):
+        put_in_place(temporary, tmp_path / "link")
+    assert sorted(names(tmp_path)) == ["link", "there"]
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

@@ -1,15 +1,28 @@
-"""Files and folders that are there whole or not at all."""
+"""Files and folders that are there whole or not at all, even after a kill or a loss of power.
+
+What is written goes to a temporary name beside its place, is forced to the disk, and then moved.
+Linux exchanges two folders in one step. Elsewhere two renames do it, and the old folder is away
+between them: `restore` puts it back after a kill, and removes what else was left.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from untrue.errors import ArgumentError
+
+# In the names of folders under way: `.model.untrue-k2j4h1`; `restore` looks for it.
+UNDER_WAY = ".untrue-"
+OLD = ".old"
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 def place_text(path: Path, text: str) -> Path:
@@ -30,7 +43,9 @@ def placed_file(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
+        _force(temporary)
         temporary.replace(path)
+        _force(path.parent)
     except OSError as error:
         if str(error.filename) == str(temporary):  # a file that nobody asked for
             raise type(error)(error.errno, error.strerror, str(path)) from None
@@ -40,28 +55,103 @@ def placed_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def placed_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside `path` that takes its place at the end; what was there goes."""
+def folder_beside(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path`, to fill and then to `put_in_place`; else it is removed.
+
+    It is locked while it is filled, so that `restore` in another process leaves it alone.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    made, lock = _locked_folder(path)
     try:
-        yield temporary
-        _open_up(temporary)
-        if path.exists():
-            old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.old."))
-            path.rename(old / path.name)
-            temporary.rename(path)
-            shutil.rmtree(old)
-        else:
-            temporary.rename(path)
+        yield made
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        os.close(lock)
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def put_in_place(made: Path, path: Path) -> Path:
+    """Move a folder of `folder_beside` to `path`, in one step; a folder that was there is removed.
+
+    A kill at any moment leaves the old folder or the new one, whole.
+    """
+    if path.is_symlink():
+        raise ArgumentError(f"{path} is a link; name the folder that it leads to.")
+    _open_up(made)
+    for file in made.iterdir():
+        _force(file)
+    _force(made)
+    old = None
+    if not path.exists():
+        made.rename(path)
+    elif _exchange(made, path):
+        old = made
+    else:
+        old = made.with_name(made.name + OLD)
+        path.rename(old)
+        try:
+            made.rename(path)
+        except OSError:
+            old.rename(path)
+            raise
+    _force(path.parent)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
+    return path
+
+
+def restore(path: Path) -> None:
+    """Clean up after commands that were killed: the old folder is put back if it is away.
+
+    What another process is filling is left alone.
+    """
+    if not path.parent.is_dir():
+        return
+    start = f".{path.name}{UNDER_WAY}"
+    left = [each for each in path.parent.iterdir() if each.name.startswith(start)]
+    for folder in sorted(left, reverse=True):  # the old folder before the one to replace it
+        lock = _try_lock(folder.with_name(folder.name.removesuffix(OLD)))
+        if lock is None:
+            continue
+        with suppress(OSError):
+            if folder.name.endswith(OLD) and not path.exists():
+                folder.rename(path)
+            else:
+                shutil.rmtree(folder)
+        if lock >= 0:
+            os.close(lock)
 
 
 def check_parent(path: Path) -> None:
     """The folder that `path` goes into exists."""
     if not path.parent.is_dir():
         raise ArgumentError(f"There is no folder {path.parent} to write {path.name} into; make it.")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two names change places in one step; False where the system has no such step."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    names = os.fsencode(one), os.fsencode(other)
+    return bool(rename(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0)
+
+
+def _force(path: Path) -> None:
+    """Have the system put a file's content, or a folder's names, on the disk."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # folders cannot be opened there
+    handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some file systems know no such order; a full or broken disk is another matter.
+        if error.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+    finally:
+        os.close(handle)
 
 
 def _open_up(folder: Path) -> None:
@@ -74,3 +164,39 @@ def _open_up(folder: Path) -> None:
     folder.chmod(0o777 & ~umask)
     for file in folder.iterdir():
         file.chmod(0o666 & ~umask)
+
+
+def _locked_folder(path: Path) -> tuple[Path, int]:
+    while True:
+        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}{UNDER_WAY}"))
+        lock = _try_lock(made, wait=True)
+        # Between its making and its locking another process may have taken it for a remnant.
+        if lock is not None and made.exists():
+            return made, lock
+
+
+if sys.platform == "win32":
+
+    def _try_lock(folder: Path, *, wait: bool = False) -> int | None:  # noqa: ARG001
+        """Windows locks no folders: nothing counts as left behind."""
+        return os.open(os.devnull, os.O_RDONLY) if wait else None
+
+else:
+    import fcntl
+
+    def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
+        """A handle that holds the folder, -1 when there is none, None when another has it."""
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return -1
+        except OSError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if wait:  # a file system without locks, where nothing counts as left behind either
+                return handle
+            os.close(handle)
+            return None
+        return handle

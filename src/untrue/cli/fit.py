@@ -68,7 +68,7 @@ def fit(
     from untrue.tools.reading.features import split_columns
     from untrue.tools.reading.sources import open_source
 
-    check_target(out, overwrite=overwrite)
+    check_target(out, overwrite=overwrite, inputs=[data])
     costs = Penalty.load(penalty) if penalty else None
     source = open_source(
         data,

@@ -100,7 +100,7 @@ def tune(
     from untrue.tools.reading.sources import open_source
     from untrue.tools.reading.trees import read_tree
 
-    check_target(out, overwrite=overwrite)
+    check_target(out, overwrite=overwrite, inputs=[data, *([record] if record else [])])
     stated = [Budget.parse(text) for text in budget]
     costs = Penalty.load(penalty) if penalty else None
     source = open_source(

@@ -1,6 +1,6 @@
 """A model on disk: weights as safetensors, everything else as JSON. Loading runs no code.
 
-model.json           what it is, and the SHA-256 of the other files
+model.json           what it is, and the name and SHA-256 of every other file
 weights.safetensors  the network's numbers
 preprocessing.json   how data become inputs
 penalty.json         what mistakes cost
@@ -12,16 +12,18 @@ page.html            the same to look at
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import untrue
-from untrue.atomic_files import placed_folder
-from untrue.errors import ArgumentError, DataError, PenaltyError
+from untrue.atomic_files import folder_beside, put_in_place, restore
+from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.penalty import Penalty
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, build
@@ -37,10 +39,19 @@ WITHOUT_DECISION = 1
 PURPOSE = "A model folder"
 CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
 DECISION = "decision.json"
+MODEL = "model.json"
 
 
-def check_target(folder: Path, *, overwrite: bool = False) -> None:
-    """The place is free, or a model that may be replaced: asked before any training."""
+def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """The place is free, or a model that may be replaced: asked before any training.
+
+    inputs: files and folders that are read; the model must not take the place of one.
+    """
+    restore(folder)
+    if folder.is_symlink():
+        raise ArgumentError(
+            f"{folder} is a link to {folder.readlink()}; name the folder itself, or another."
+        )
     if not folder.exists():
         above = next(path for path in folder.absolute().parents if path.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
@@ -48,11 +59,54 @@ def check_target(folder: Path, *, overwrite: bool = False) -> None:
         return
     if not folder.is_dir():
         raise ArgumentError(f"{folder} is a file; name a folder for the model.")
-    ours = (folder / "model.json").is_file()
-    if any(folder.iterdir()) and not (ours and overwrite):
-        way_out = "add --overwrite" if ours else "name another folder"
-        what = "holds a model already" if ours else "holds other files"
-        raise ArgumentError(f"{folder} {what}; {way_out}.")
+    whole = folder.resolve()
+    if Path.cwd().is_relative_to(whole):
+        raise ArgumentError(
+            f"{folder} is the working directory or holds it; name a folder for the model alone."
+        )
+    for given in inputs:
+        if given.resolve().is_relative_to(whole):
+            raise ArgumentError(f"{folder} holds {given}, which is read; name another folder.")
+    if not any(folder.iterdir()):
+        return
+    foreign = foreign_file(folder)
+    if foreign is not None:
+        raise ArgumentError(
+            f"{folder} holds a file that is no part of a model as it was written: {foreign}; name "
+            "another folder."
+        )
+    if not overwrite:
+        raise ArgumentError(f"{folder} holds a model already; add --overwrite.")
+
+
+def foreign_file(folder: Path) -> Path | None:
+    """A file in the folder that is not one of a model as it was written, by name and content."""
+    try:
+        written = _read_description(folder)["files"]
+    except DataError:
+        return min(folder.iterdir(), default=None)
+    for file in sorted(folder.iterdir()):
+        if file.is_symlink() or not file.is_file():
+            return file
+        if file.name != MODEL and written.get(file.name) != _digest(file.read_bytes()):
+            return file
+    return None
+
+
+def _free_place(folder: Path) -> Path:
+    """The folder, or where others put files into it since it was checked, one beside it."""
+    foreign = foreign_file(folder) if folder.exists() else None
+    if foreign is None:
+        return folder
+    numbered = (folder.with_name(f"{folder.name}-{n}") for n in itertools.count(2))
+    free = next(path for path in numbered if not path.exists())
+    warnings.warn(
+        f"{foreign} is no part of the model that was in {folder}, which is left as it is: the new "
+        f"model is in {free}",
+        UntrueWarning,
+        stacklevel=3,
+    )
+    return free
 
 
 def save_model(
@@ -62,12 +116,15 @@ def save_model(
     metrics: Mapping[str, Any] | None = None,
     extra: Callable[[Path], object] | None = None,
 ) -> Path:
-    """Write the folder under a temporary name and move it into place.
+    """Write the folder under a temporary name and move it into place: the folder written.
+
+    A model that was there is replaced; where anything else is in the folder, the new one goes
+    beside it.
 
     extra: called with the temporary folder, to put more files there (the page).
     """
     safetensors = need("safetensors.torch", PURPOSE)
-    with placed_folder(folder) as inside:
+    with folder_beside(folder) as inside:
         safetensors.save_file(
             {name: value.contiguous() for name, value in model.network.state_dict().items()},
             inside / "weights.safetensors",
@@ -76,6 +133,10 @@ def save_model(
         model.penalty.save(inside / "penalty.json")
         if model.decision is not None:
             model.decision.save(inside / DECISION)
+        if metrics is not None:
+            _write_json(inside / "metrics.json", metrics)
+        if extra is not None:
+            extra(inside)
         content = {
             "format": WITHOUT_DECISION if model.decision is None else FORMAT,
             "untrue": untrue.__version__,
@@ -88,21 +149,16 @@ def save_model(
             },
             "temperature": model.temperature,
             "training": dict(model.training),
-            "files": {
-                name: _digest((inside / name).read_bytes())
-                for name in (*CHECKED, *([] if model.decision is None else [DECISION]))
-            },
+            "files": {file.name: _digest(file.read_bytes()) for file in sorted(inside.iterdir())},
         }
-        _write_json(inside / "model.json", content | {"checksum": _checksum(content)})
-        if metrics is not None:
-            _write_json(inside / "metrics.json", metrics)
-        if extra is not None:
-            extra(inside)
-    return folder
+        _write_json(inside / MODEL, content | {"checksum": _checksum(content)})
+        return put_in_place(inside, _free_place(folder))
 
 
 def load_model(folder: Path) -> Model:
-    """Read a model; every file is checked against what was written."""
+    """Read a model; what it answers by is checked against what was written."""
+    if not folder.exists():
+        restore(folder)
     content = _read_description(folder)
     decides = content["format"] > WITHOUT_DECISION
     for name in (*CHECKED, *([DECISION] if decides else [])):
@@ -159,9 +215,9 @@ def load_model(folder: Path) -> Model:
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
-    file = folder / "model.json"
+    file = folder / MODEL
     if not file.is_file():
-        raise DataError(f"{folder} is no model folder: it has no model.json.")
+        raise DataError(f"{folder} is no model folder: it has no {MODEL}.")
     content = _read_json(file)
     wanted = {"format", "untrue", "kind", "target", "network", "temperature", "training", "files"}
     form = content.get("format")
@@ -175,6 +231,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         form not in (WITHOUT_DECISION, FORMAT)
         or not wanted <= set(content)
         or checksum != _checksum(content)
+        or not isinstance(content["files"], dict)
     ):
         raise DataError(
             f"{file} is not what was written with the model: it was changed or cut short."
