@@ -26,6 +26,7 @@ ROOMS = [
     "metrics",
     "penalty",
     "hierarchy",
+    "input_files",
     "atomic_files",
     "errors",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -118,7 +119,7 @@ def _fingerprint(opened: Opened) -> str:
     own = dataclasses.replace(opened.own, path=Path())
     digest = hashlib.sha256(repr((own, opened.classes)).encode())
     for file in _files(opened.source):
-        digest.update(file.name.encode())
+        digest.update(os.fsencode(file.name))
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import struct
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +67,7 @@ def test_sixteen_bits_keep_their_range(tmp_path: Path) -> None:
 def test_what_is_no_image_is_named(tmp_path: Path) -> None:
     image(tmp_path / "cat/a.png")
     (tmp_path / "cat/notes.png").write_text("not an image")
-    with pytest.raises(DataError, match=r"notes\.png is not an image; remove it"):
+    with pytest.raises(DataError, match=r"notes\.png is not an image \(PNG, JPEG, .*; remove it"):
         read_images(list_images(tmp_path).files, ImageRules(1, 8, 8))
 
 
@@ -71,7 +76,7 @@ def test_an_image_cut_short_is_named(tmp_path: Path) -> None:
     whole = tmp_path / "a.png"
     Image.fromarray(rng.integers(256, size=(64, 64), dtype=np.uint8)).save(whole)
     whole.write_bytes(whole.read_bytes()[:1500])
-    with pytest.raises(DataError, match=r"a\.png is not a whole image"):
+    with pytest.raises(DataError, match=r"a\.png is not readable as a whole image"):
         read_images([whole], ImageRules(1, 8, 8))
 
 
@@ -96,3 +101,100 @@ def test_rules_come_back_from_json_and_nonsense_is_refused() -> None:
         ImageRules.from_json({**rules.as_json(), "channels": 7})
     with pytest.raises(DataError, match="not readable"):
         ImageRules.from_json({})
+
+
+def test_eps_is_not_handed_to_ghostscript_whatever_its_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "gs"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    picture = tmp_path / "cat.png"
+    picture.write_text(
+        "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    # A process of its own: Pillow looks for Ghostscript once.
+    code = (
+        "import sys; from pathlib import Path; from untrue.tools.reading.images import *\n"
+        "read_images([Path(sys.argv[1])], ImageRules(1, 8, 8))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(picture)], capture_output=True, text=True
+    )
+    assert not (tmp_path / "ran").exists()
+    assert "cat.png is not an image (PNG, JPEG, WEBP, GIF, BMP, TIFF)" in done.stderr
+
+
+@pytest.mark.parametrize("edge", [9_000, 100_000])
+def test_a_small_file_of_enormous_size_is_refused(edge: int, tmp_path: Path) -> None:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + check
+
+    header = struct.pack(">IIBBBBB", edge, edge, 8, 0, 0, 0, 0)
+    bomb = tmp_path / "bomb.png"
+    bomb.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b""))
+    with pytest.raises(DataError, match=r"bomb\.png (has 9,000 x 9,000 pixels|.* exceeds limit)"):
+        find_rules([bomb])
+
+
+def test_a_pipe_among_the_images_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    image(tmp_path / "cat/a.png")
+    image(tmp_path / "dog/a.png")
+    os.mkfifo(tmp_path / "dog/b.png")
+    for read in (list_classes, list_images):
+        with pytest.raises(DataError, match=r"dog/b\.png is not a plain file \(a pipe"):
+            read(tmp_path)
+    with pytest.raises(DataError, match=r"dog/b\.png is not a plain file \(a pipe"):
+        find_rules([tmp_path / "dog/b.png"])
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("cat/all", ".."),
+        ("cat/all", "../dog"),
+        ("cat/here", "."),
+        ("cat/kitten.png", "../dog/a.png"),
+        ("cat/kitten.png", "kitten.png"),
+        ("cat/kitten.png", "../../outside.png"),
+        ("cat/kitten.png", "gone.png"),
+        ("kitten", "cat"),
+        ("kitten", "/"),
+    ],
+)
+def test_a_link_out_of_its_class_or_in_a_circle_is_named(
+    link: str, target: str, tmp_path: Path
+) -> None:
+    image(tmp_path / "outside.png")
+    root = tmp_path / "images"
+    image(root / "cat/a.png")
+    image(root / "dog/a.png")
+    (root / link).symlink_to(target)
+    with pytest.raises(DataError, match=rf"{link} is a link to {target}: only links to files"):
+        list_classes(root)
+
+
+def test_a_link_inside_its_class_and_to_the_whole_folder_is_followed(tmp_path: Path) -> None:
+    image(tmp_path / "images/cat/a.png")
+    image(tmp_path / "images/dog/a.png")
+    (tmp_path / "images/cat/b.png").symlink_to("a.png")
+    (tmp_path / "link").symlink_to("images")
+    assert list_classes(tmp_path / "link").names == ("cat/a.png", "cat/b.png", "dog/a.png")
+
+
+def test_a_folder_of_great_depth_is_read(tmp_path: Path) -> None:
+    deep = Path(*["d"] * 1200)
+    place = tmp_path
+    for part in deep.parts:
+        place /= part
+        place.mkdir()
+    image(place / "a.png")
+    assert list_images(tmp_path).names == (f"{deep.as_posix()}/a.png",)
+
+
+def test_a_name_that_is_not_utf8_is_escaped(tmp_path: Path) -> None:
+    image(tmp_path / "a.png").rename(tmp_path / "caf\udce9.png")
+    assert list_images(tmp_path).names == ("caf\\xe9.png",)

@@ -1,7 +1,12 @@
-"""Folders of images: one folder for each class, read by Pillow and brought to one size."""
+"""Folders of images: one folder for each class, read by Pillow and brought to one size.
+
+Only plain files of a few formats are read: Pillow hands others, such as EPS, to programs of their
+own. A link is followed only to a file of its own class, so that no image has two labels.
+"""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import DataError, UntrueWarning
+from untrue.input_files import check_regular, reading, shown
 from untrue.tools.needs import need
 
 # What operating systems leave in folders.
 NOT_OURS = {"thumbs.db", "desktop.ini"}
 LOOKED_AT = 200
 SMALLEST, LARGEST = 16, 64
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+# Of one image: 200 MB in colour, before it is brought to its small size.
+MOST_PIXELS = 2**26
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -32,8 +41,8 @@ class ImageFiles:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each file's path inside the folder."""
-        return tuple(file.relative_to(self.root).as_posix() for file in self.files)
+        """Each file's path inside the folder; what is not UTF-8 is escaped."""
+        return tuple(shown(file.relative_to(self.root).as_posix()) for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +74,23 @@ class ImageRules:
 
 def list_classes(root: Path) -> ImageFiles:
     """The images below `root`, in one folder for each class."""
-    loose = [path for path in _entries(root) if path.is_file()]
+    entries = _entries(root)
+    loose = [path for path in entries if path.is_file()]
     if loose:
         raise DataError(
             f"{loose[0]} lies beside the folders of classes; {root} must hold one folder for each "
             "class, and images in them."
         )
-    found = ImageFiles(root, (), ())
-    for folder in _entries(root):
-        files = tuple(_files_below(folder))
-        if not files:
+    files: list[Path] = []
+    folders: list[str] = []
+    for folder in entries:
+        check_entry(folder, inside=root)
+        own = list(_files_below(folder))
+        if not own:
             raise DataError(f"The folder {folder} holds no images.")
-        found = ImageFiles(root, found.files + files, found.folders + (folder.name,) * len(files))
+        files += own
+        folders += [folder.name] * len(own)
+    found = ImageFiles(root, tuple(files), tuple(folders))
     if len(set(found.folders)) < 2:
         raise DataError(
             f"{root} must hold a folder of images for each of at least two classes; found "
@@ -121,16 +135,14 @@ def read_images(files: Iterable[Path], rules: ImageRules) -> Pixels:
     pixels = np.empty((len(files), rules.channels, rules.height, rules.width), np.uint8)
     pil = need("PIL.Image", "Reading images")
     for i, file in enumerate(files):
-        with _opened(file) as image:
-            try:
-                # A 16-bit image keeps its range only if it is scaled down to bytes by hand.
-                if image.mode.startswith("I"):
-                    values = np.asarray(image, dtype=np.float64)
-                    image = pil.fromarray((values / max(values.max(), 1) * 255).astype(np.uint8))
-                ready = image.convert("RGB" if rules.channels == 3 else "L")
-                ready = ready.resize((rules.width, rules.height), pil.Resampling.BILINEAR)
-            except (OSError, ValueError, SyntaxError) as error:
-                raise DataError(f"{file} is not a whole image ({error}).") from None
+        with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
+            warnings.simplefilter("ignore")  # about damage that does not matter, as in EXIF
+            # A 16-bit image keeps its range only if it is scaled down to bytes by hand.
+            if image.mode.startswith("I"):
+                values = np.asarray(image, dtype=np.float32)
+                image = pil.fromarray((values / max(values.max(), 1) * 255).astype(np.uint8))
+            ready = image.convert("RGB" if rules.channels == 3 else "L")
+            ready = ready.resize((rules.width, rules.height), pil.Resampling.BILINEAR)
             array = np.asarray(ready, dtype=np.uint8)
             pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     return pixels
@@ -138,15 +150,23 @@ def read_images(files: Iterable[Path], rules: ImageRules) -> Pixels:
 
 def _opened(file: Path) -> Any:
     pil = need("PIL.Image", "Reading images")
-    try:
-        with warnings.catch_warnings():
-            # A picture of enormous size is refused, not merely remarked on.
-            warnings.simplefilter("error", pil.DecompressionBombWarning)
-            return pil.open(file)
-    except (pil.UnidentifiedImageError, ValueError, SyntaxError):
-        raise DataError(f"{file} is not an image; remove it from the folder.") from None
-    except (pil.DecompressionBombError, pil.DecompressionBombWarning) as error:
-        raise DataError(f"{file} is too large an image ({error}).") from None
+    check_regular(file)
+    with warnings.catch_warnings(), reading(file, "an image"):
+        warnings.simplefilter("ignore")
+        try:
+            image = pil.open(file, formats=FORMATS)
+        except pil.UnidentifiedImageError:
+            raise DataError(
+                f"{file} is not an image ({', '.join(FORMATS)}); remove it from the folder."
+            ) from None
+    width, height = image.size
+    if width * height > MOST_PIXELS:
+        image.close()
+        raise DataError(
+            f"{file} has {width:,} x {height:,} pixels; at most {MOST_PIXELS:,} are read. Scale it "
+            "down first."
+        )
+    return image
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -157,10 +177,28 @@ def _entries(folder: Path) -> list[Path]:
     )
 
 
+def check_entry(path: Path, *, inside: Path) -> bool:
+    """Whether it is a folder; a pipe, or a link to a folder or out of `inside`, is an error."""
+    if path.is_symlink():
+        target = Path(os.path.realpath(path))  # for a circle of links too
+        if not target.is_file() or not target.is_relative_to(os.path.realpath(inside)):
+            raise DataError(
+                f"{path} is a link to {path.readlink()}: only links to files inside {inside} are "
+                "followed. Copy what it leads to, or remove it."
+            )
+    if path.is_dir():
+        return True
+    check_regular(path)
+    return False
+
+
 def _files_below(folder: Path) -> Iterable[Path]:
-    for path in _entries(folder):
-        if path.is_dir():
-            yield from _files_below(path)
+    """Every file, in the order of the names at each level."""
+    left = _entries(folder)[::-1]
+    while left:
+        path = left.pop()
+        if check_entry(path, inside=folder):
+            left += _entries(path)[::-1]
         else:
             yield path
 

@@ -19,6 +19,7 @@ from untrue.tools.reading.features import Features, Schema, find_schema, read_fe
 from untrue.tools.reading.images import (
     ImageFiles,
     ImageRules,
+    check_entry,
     find_rules,
     has_split,
     list_classes,
@@ -201,6 +202,8 @@ def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
     if not has_split(path):
         images = list_classes(path)
         return FolderSource(path, images, _folder_labels(images), size=size)
+    for part in ("train", "test"):
+        check_entry(path / part, inside=path)
     train, test = list_classes(path / "train"), list_classes(path / "test")
     both = ImageFiles(path, train.files + test.files, train.folders + test.folders)
     held_out = np.arange(len(both.files)) >= len(train.files)
