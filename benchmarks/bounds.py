@@ -29,14 +29,14 @@ def main() -> None:
         chances = np.array([1 - rate, rate * 5 / 6, rate / 6])
         truth = chances @ costs
         held = np.zeros(3)
-        for right, cheap, dear in rng.multinomial(n, chances, size=SETS):
-            seen = np.array([right, cheap, dear])
+        for right, cheap, costly in rng.multinomial(n, chances, size=SETS):
+            seen = np.array([right, cheap, costly])
             mean = seen @ costs / n
             spread = math.sqrt(seen @ (costs - mean) ** 2 / (n - 1) / n)
             student = mean + stats.t.ppf(CONFIDENCE, n - 1) * spread
             again = rng.multinomial(n, seen / n, size=RESAMPLES) @ costs / n
             # Only how many of each cost counts: all cheap mistakes may stand in one cell.
-            confusion = np.array([[right, dear, cheap], [0, 0, 0], [0, 0, 0]])
+            confusion = np.array([[right, costly, cheap], [0, 0, 0], [0, 0, 0]])
             bounds = (
                 student,
                 np.quantile(again, CONFIDENCE),

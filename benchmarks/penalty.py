@@ -77,7 +77,7 @@ def jobs(folder: Path) -> list[Job]:
     probs = rng.random((BATCH, CLASSES))
     probs /= probs.sum(axis=1, keepdims=True)
     tensor = torch.tensor(probs, dtype=torch.float32)
-    true, said = rng.integers(0, CLASSES, (2, 1_000_000))
+    true, predicted = rng.integers(0, CLASSES, (2, 1_000_000))
     listed = [
         Job("hierarchy from CSV, 10,000 leaves", lambda: Hierarchy.from_csv(small), goal=1.0),
         Job("hierarchy from CSV, 100,000 leaves", lambda: Hierarchy.from_csv(large), goal=5.0),
@@ -93,7 +93,7 @@ def jobs(folder: Path) -> list[Job]:
             Job(f"expected, {form}, torch float32", lambda ask=ask: ask(tensor)),  # type: ignore[misc]
             Job(
                 f"a million costs, {form}",
-                lambda penalty=penalty: penalty.cost(true, said),  # type: ignore[misc]
+                lambda penalty=penalty: penalty.cost(true, predicted),  # type: ignore[misc]
                 measures_memory=True,
             ),
         ]

@@ -56,9 +56,9 @@ def test_files_get_the_rights_that_open_gives(tmp_path: Path) -> None:
 
 def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"taken'$") as told:
+    with pytest.raises(IsADirectoryError, match=r"taken'$") as raised:
         place_text(tmp_path / "taken", "")
-    assert told.value.filename == str(tmp_path / "taken")
+    assert raised.value.filename == str(tmp_path / "taken")
     assert names(tmp_path) == ["taken"]
 
 

@@ -64,10 +64,10 @@ def test_fewer_errors_in_the_zone_at_about_the_same_accuracy(
         x, test, y, truth = train_test_split(X, Y, test_size=0.5, random_state=seed, stratify=Y)
         for row, alpha in enumerate([0.0, 0.5]):
             costs = objective(zone.matrix() * 10.0, loss=loss, alpha=alpha)
-            said = scores(costs, x, y, test).argmax(1)
-            confusion = untrue.metrics.confusion_matrix(truth, said, 10)
+            predicted = scores(costs, x, y, test).argmax(1)
+            confusion = untrue.metrics.confusion_matrix(truth, predicted, 10)
             in_zone[row, seed] = untrue.metrics.zone_errors(confusion, zone)
-            right[row, seed] = (said == truth).mean()
+            right[row, seed] = (predicted == truth).mean()
     assert in_zone[1].sum() <= 0.8 * in_zone[0].sum()
     assert (in_zone[1] < in_zone[0]).sum() > (in_zone[1] > in_zone[0]).sum()
     assert right[1].mean() >= right[0].mean() - 0.015
@@ -126,8 +126,8 @@ def test_fewer_tumours_are_called_benign_when_that_costs_20() -> None:
         for row, alpha in enumerate([0.0, 0.5]):
             objective = boosting.lightgbm_objective([[0.0, 20.0], [1.0, 0.0]], alpha=alpha)
             model = lightgbm.LGBMClassifier(objective=objective, n_estimators=30, **LIGHTGBM)
-            said = model.fit(train, target).predict_proba(test, raw_score=True) > 0
-            missed[row] += (said & (truth == 0)).sum()
+            predicted = model.fit(train, target).predict_proba(test, raw_score=True) > 0
+            missed[row] += (predicted & (truth == 0)).sum()
     assert missed[1] <= 0.85 * missed[0]
 
 

@@ -120,8 +120,11 @@ def test_abstaining_ends() -> None:
 
 
 def test_abstentions_go_on_to_the_measures() -> None:
-    said = decide([[0.9, 0.1], [0.5, 0.5]], Penalty.from_rules(2, {}), abstain_cost=0.2)
-    assert metrics.confusion_matrix([0, 0], said, 2, abstained="drop").tolist() == [[1, 0], [0, 0]]
+    predicted = decide([[0.9, 0.1], [0.5, 0.5]], Penalty.from_rules(2, {}), abstain_cost=0.2)
+    assert metrics.confusion_matrix([0, 0], predicted, 2, abstained="drop").tolist() == [
+        [1, 0],
+        [0, 0],
+    ]
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])

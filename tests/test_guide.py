@@ -40,7 +40,7 @@ def test_every_block_runs_and_says_what_the_guide_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    shown, said, kinds = "", "", []
+    shown, predicted, kinds = "", "", []
     for kind, block in BLOCK.findall(GUIDE.read_text()):
         kinds.append(kind)
         if kind == "bash":
@@ -48,7 +48,7 @@ def test_every_block_runs_and_says_what_the_guide_says(
         elif kind == "python":
             exec(compile(block, f"{GUIDE.name}: {block[:40]!r}", "exec"), names)
             shown = capsys.readouterr().out
-            said += shown
+            predicted += shown
         else:
             assert kind == "text"
             printed = [words(line) for line in shown.splitlines()]
@@ -57,7 +57,7 @@ def test_every_block_runs_and_says_what_the_guide_says(
                 assert any(wanted == found[: len(wanted)] for found in printed), line
     assert kinds.count("bash") >= 5
     assert kinds.count("python") >= 3
-    assert re.search(r"argmax: \d+% right, [\d.]+ an answer\ncost: ", said)
+    assert re.search(r"argmax: \d+% right, [\d.]+ an answer\ncost: ", predicted)
     for made in ("model/page.html", "audit/page.html", "theirs-audit/page.html", "start.csv"):
         assert (tmp_path / made).exists()
     rows = (tmp_path / "predictions.csv").read_text().count("\n")

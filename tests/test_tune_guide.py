@@ -33,8 +33,8 @@ def test_every_block_runs_and_says_what_the_page_says(
             exec(compile(block, PAGE.name, "exec"), names)
             shown = capsys.readouterr().out
         elif kind == "text":
-            said = [words(line) for line in shown.splitlines()]
-            assert said == [words(line) for line in block.splitlines()]
+            predicted = [words(line) for line in shown.splitlines()]
+            assert predicted == [words(line) for line in block.splitlines()]
         else:
             # The program of this environment, whether or not its folder is on the path.
             start = f'untrue() {{ "{sys.executable}" -m untrue "$@"; }}\nset -euo pipefail\n'
@@ -49,4 +49,4 @@ def test_every_block_runs_and_says_what_the_page_says(
             assert "1,797 predictions by tuned" in done.stdout
     assert kinds == ["python", "text", "python", "bash"]
     assert names["found"].kept
-    assert (tmp_path / "said.csv").exists()
+    assert (tmp_path / "predicted.csv").exists()

@@ -69,7 +69,7 @@ def lightgbm_objective(
 
     penalty: a `Penalty` or a (k, k) matrix whose classes stand in the order of the encoded labels
     0, 1, ... (scikit-learn's: sorted). With `classes`, the labels in that order, a named penalty
-    is reordered by name, and rules by label, `{(true, said): cost}`, may be given.
+    is reordered by name, and rules by label, `{(true, predicted): cost}`, may be given.
 
     >>> objective = lightgbm_objective(Penalty.from_ordinal(3), alpha=0.5)
     >>> gradient, hessian = objective(np.array([0.0]), np.array([[2.0, 1.0, 0.0]]))

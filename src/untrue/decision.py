@@ -76,8 +76,8 @@ def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> A
         expected = penalty.expected(block)
         least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
-        said = np.where(tied, block, -1.0).argmax(axis=1)
-        labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, said)
+        predicted = np.where(tied, block, -1.0).argmax(axis=1)
+        labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, predicted)
     return labels
 
 
@@ -102,8 +102,8 @@ def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch
             least = expected.amin(1)
             slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
-            said = torch.where(tied, block, -1.0).argmax(1)
-            labels[rows] = said.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
+            predicted = torch.where(tied, block, -1.0).argmax(1)
+            labels[rows] = predicted.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
     return labels
 
 

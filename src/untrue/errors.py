@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class UntrueError(Exception):
-    """Anything that went wrong and can be said in one sentence."""
+    """Anything that went wrong and one sentence can explain."""
 
 
 class PenaltyError(UntrueError, ValueError):

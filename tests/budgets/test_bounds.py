@@ -27,10 +27,10 @@ def simulate(text: str, penalty: Penalty, error: float, n: int, *, repetitions: 
 
 
 @pytest.mark.parametrize("text", ["0->1 <= 1%", "zone <= 1%", "expected cost <= 1"])
-@pytest.mark.parametrize("dear", [2.0, 20.0])
+@pytest.mark.parametrize("costly", [2.0, 20.0])
 @pytest.mark.parametrize(("error", "n"), [(0.002, 1000), (0.02, 200), (0.02, 2000), (0.2, 300)])
-def test_the_bound_holds_in_95_of_100_cases(text, dear, error, n) -> None:
-    covered, _, _ = simulate(text, Penalty.from_rules(K, {(0, 1): dear}), error, n)
+def test_the_bound_holds_in_95_of_100_cases(text, costly, error, n) -> None:
+    covered, _, _ = simulate(text, Penalty.from_rules(K, {(0, 1): costly}), error, n)
     # Three standard errors of 800 repetitions below 0.95.
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 800)
 

@@ -1,4 +1,4 @@
-"""The grammar of budgets: what is said is what is meant, and nonsense is told where it is."""
+"""The grammar of budgets: what is written is what is meant, and errors say where they are."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def test_a_text_is_read(text, budget) -> None:
         ("", "Budget '', at its end: it is empty. Write \"tumour->benign <= 0.5%\""),
         ("tumour->benign", "'tumour->benign', at its end: expected <= and a limit"),
         ("tumour->benign <=", "at its end: expected a number: the limit, as in <= 0.5%"),
-        ("tumour-> <= 5%", "at character 10, '<= 5%': expected what is said: the name of a class"),
+        (
+            "tumour-> <= 5%",
+            "at character 10, '<= 5%': expected the predicted class: the name of a class",
+        ),
         ("->benign <= 5%", "at character 1, '->benign <= 5%': expected the kind of mistake"),
         ("a->b < 5%", "at character 6, '< 5%': expected \"<=\", as in"),
         ("a=>b <= 5%", "at character 2, '=>b <= 5%': expected \"<=\""),
@@ -66,7 +69,7 @@ def test_a_text_is_read(text, budget) -> None:
         ("expected cost <= 5%", "an expected cost is a plain number"),
         ('"a->b <= 5%', "at character 1, '\"a->b <= 5%': the quotation mark is not closed"),
         ("a, *->b <= 5%", '"*" already stands for every class'),
-        ("'*'->b <= 5%", 'a class called "*" cannot be told'),
+        ("'*'->b <= 5%", 'a class called "*" cannot be distinguished'),
         (5, 'A budget is a text like "tumour->benign <= 0.5%"'),
     ],
 )
@@ -97,8 +100,8 @@ counts = st.tuples(st.integers(0, 10**9).map(float), st.just("errors"))
 
 
 @given(sides, sides, shares | counts)
-def test_what_is_shown_is_read_back(true, said, limit) -> None:
-    budget = Budget("confusion", *limit, true, said)
+def test_what_is_shown_is_read_back(true, predicted, limit) -> None:
+    budget = Budget("confusion", *limit, true, predicted)
     assert Budget.parse(str(budget)) == budget
     assert pickle.loads(pickle.dumps(budget)) == budget
     assert hash(Budget.parse(str(budget))) == hash(budget)

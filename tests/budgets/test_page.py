@@ -31,9 +31,9 @@ def test_the_examples_run_in_order(tmp_path) -> None:
 
 def test_every_budget_in_the_table_can_be_parsed() -> None:
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
-    said = [text for row in rows for text in re.findall(r"`([^`]*)`", row)]
-    assert len(said) == 10
-    for text in said:
+    predicted = [text for row in rows for text in re.findall(r"`([^`]*)`", row)]
+    assert len(predicted) == 10
+    for text in predicted:
         assert str(Budget.parse(text)) == text
 
 

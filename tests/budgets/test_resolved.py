@@ -95,11 +95,11 @@ def test_the_zone_may_be_given() -> None:
         np.testing.assert_array_equal(
             Budget.parse("zone <= 1%").resolve(RULES, zone=zone).mask(), cells
         )
-    dearest = Budget.parse("zone <= 1%").resolve(RULES, zone_above=3.0)
-    np.testing.assert_array_equal(dearest.mask(), RULES.matrix() > 3)
+    costliest = Budget.parse("zone <= 1%").resolve(RULES, zone_above=3.0)
+    np.testing.assert_array_equal(costliest.mask(), RULES.matrix() > 3)
 
 
-def test_the_zone_is_the_dear_cells_in_every_form() -> None:
+def test_the_zone_is_the_costly_cells_in_every_form() -> None:
     scaled = TREE.normalized("rows")
     skewed = Penalty.from_groups({"a": ["x"], "b": ["y", "z"]}).normalized("rows")
     dense = Penalty.from_matrix(RULES.matrix(), CLASSES)
@@ -149,8 +149,8 @@ def test_a_rate_at_its_limit_is_kept(tenths, errors) -> None:
 def test_a_matrix_may_come_in_any_shape_that_measures_take() -> None:
     torch = pytest.importorskip("torch")
     budget = Budget.parse("car->* <= 1%").resolve(RULES)
-    true, said = np.repeat(np.indices((4, 4)).reshape(2, 16), COUNTS.ravel(), axis=1)
-    forms = (COUNTS.tolist(), torch.tensor(COUNTS), confusion_cells(true, said, 4))
+    true, predicted = np.repeat(np.indices((4, 4)).reshape(2, 16), COUNTS.ravel(), axis=1)
+    forms = (COUNTS.tolist(), torch.tensor(COUNTS), confusion_cells(true, predicted, 4))
     assert {budget.judge(form) for form in forms} == {budget.judge(COUNTS)}
 
 
@@ -274,9 +274,9 @@ def test_the_bound_is_above_the_rate_and_rises_with_errors(counts, cell, confide
     """One more error of the budget's, in place of a right answer about the same class."""
     before = np.array(counts).reshape(4, 4) + np.eye(4, dtype=int)
     after = before.copy()
-    true, said = divmod(cell, 4)
+    true, predicted = divmod(cell, 4)
     after[true, true] -= 1
-    after[true, said] += 1
+    after[true, predicted] += 1
     for penalty in (RULES, TREE):
         budget = Budget.parse(text).resolve(penalty)
         low, high = budget.judge(before, confidence), budget.judge(after, confidence)

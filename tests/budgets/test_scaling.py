@@ -1,4 +1,4 @@
-"""Raised costs: the formula, in the penalty's own form where that can be."""
+"""Scaled costs: the formula, in the penalty's own form where that can be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from untrue import Budget, Penalty
-from untrue.budgets import raised, resolve_all
+from untrue.budgets import resolve_all, scaled_penalty
 from untrue.errors import ArgumentError
 
 CLASSES = ["car", "bus", "cat", "dog"]
@@ -45,7 +45,7 @@ GROUPS = {"vehicle": ["car", "bus"], "animal": ["cat", "dog"]}
 def test_the_formula_and_the_form(penalty, text, form) -> None:
     groups = None if penalty.form == "tree" else GROUPS
     budget = Budget.parse(text).resolve(penalty, groups=groups)
-    found = raised(penalty, [budget], [2.5])
+    found = scaled_penalty(penalty, [budget], [2.5])
     matrix = penalty.matrix()
     if text.startswith("expected"):
         wanted = 2.5 * matrix
@@ -59,7 +59,7 @@ def test_the_formula_and_the_form(penalty, text, form) -> None:
 
 def test_multipliers_of_one_change_nothing() -> None:
     budgets = resolve_all(["car->cat <= 1%", "expected cost <= 1"], TREE)
-    assert raised(TREE, budgets, [1.0, 1.0]) is TREE
+    assert scaled_penalty(TREE, budgets, [1.0, 1.0]) is TREE
 
 
 @settings(max_examples=40, deadline=None)
@@ -70,7 +70,7 @@ def test_multipliers_of_one_change_nothing() -> None:
 def test_several_add_up_and_stay_a_penalty(penalty, multipliers) -> None:
     texts = ["car->cat <= 1%", "*->cat, dog <= 1%", "zone <= 1%", "expected cost <= 1"]
     budgets = resolve_all(texts, penalty)
-    found = raised(penalty, budgets, multipliers).matrix()
+    found = scaled_penalty(penalty, budgets, multipliers).matrix()
     wanted = penalty.matrix() * multipliers[-1]
     for budget, multiplier in zip(budgets[:-1], multipliers[:-1], strict=True):
         wanted = wanted + (multiplier - 1) * budget.unit * budget.mask()
@@ -83,22 +83,22 @@ def test_many_classes_stay_rules() -> None:
     k = 50_000
     penalty = Penalty.from_rules(k, {(0, 1): 50.0})
     budgets = resolve_all(["0->1 <= 1%", "3->* <= 1%", "*->4 <= 1%", "zone <= 1%"], penalty)
-    found = raised(penalty, budgets, [2.0, 3.0, 4.0, 2.0])
+    found = scaled_penalty(penalty, budgets, [2.0, 3.0, 4.0, 2.0])
     assert found.form == "rules"
     assert found.cost(0, 1) == 150.0
     assert found.cost(3, 9) == 3.0
     assert found.cost(3, 4) == 6.0
     assert found.cost(8, 9) == 1.0
     # A whole row is a default, not k rules.
-    assert len(raised(penalty, budgets[1:2], [3.0]).costs) < 10
+    assert len(scaled_penalty(penalty, budgets[1:2], [3.0]).costs) < 10
 
 
 def test_bad_multipliers_are_named() -> None:
     budgets = resolve_all(["car->cat <= 1%"], RULES)
     with pytest.raises(ArgumentError, match=r"must be 1 numbers, one a budget; got shape \(2,\)"):
-        raised(RULES, budgets, [1.0, 2.0])
+        scaled_penalty(RULES, budgets, [1.0, 2.0])
     for bad in (0.5, np.inf, np.nan):
         with pytest.raises(ArgumentError, match="must be finite and 1 or more; got"):
-            raised(RULES, budgets, [bad])
+            scaled_penalty(RULES, budgets, [bad])
     with pytest.raises(ArgumentError, match="'car->cat <= 1%' was resolved for other classes"):
-        raised(Penalty.from_ordinal(4), budgets, [2.0])
+        scaled_penalty(Penalty.from_ordinal(4), budgets, [2.0])

@@ -57,11 +57,11 @@ def test_it_prints_the_measures_and_writes_the_page(folder: Path) -> None:
     assert done.stdout.splitlines()[-1] == "seen/page.html"
     penalty = Penalty.load("costs.toml")
     index = {name: i for i, name in enumerate(CLASSES)}
-    true, said = (
+    true, predicted = (
         np.array([index[name] for name in table[column].to_pylist()])
         for column in ("truth", "predicted")
     )
-    cm = metrics.confusion_matrix(true, said, 3)
+    cm = metrics.confusion_matrix(true, predicted, 3)
     assert f"{100 * (1 - metrics.total_error(cm)):.2f} [" in done.stdout
     assert f"{metrics.expected_cost(cm, penalty):.3g} [" in done.stdout
     assert "errors in the zone" in done.stdout
@@ -235,8 +235,8 @@ def test_a_million_rows_of_a_hundred_classes_take_seconds_and_no_torch(folder: P
     rng = np.random.default_rng(0)
     names = np.array([f"class{i:02d}" for i in range(100)])
     true = rng.integers(100, size=10**6)
-    said = np.where(rng.random(10**6) < 0.8, true, rng.integers(100, size=10**6))
-    pa.csv.write_csv(pa.table({"truth": names[true], "predicted": names[said]}), "big.csv")
+    predicted = np.where(rng.random(10**6) < 0.8, true, rng.integers(100, size=10**6))
+    pa.csv.write_csv(pa.table({"truth": names[true], "predicted": names[predicted]}), "big.csv")
     groups = {f"g{i}": names[5 * i : 5 * i + 5].tolist() for i in range(20)}
     Penalty.from_groups(groups).save("tree.json")
     script = (

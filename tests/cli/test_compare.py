@@ -68,8 +68,8 @@ def test_it_says_how_many_models_and_ends_with_finding_and_page(
     assert "digits sosr scale=3 n=20 seed=1: " in shown
     assert "10 runs are stored." in lines
     assert "ce+cost" in shown
-    told = json.loads((place / "report.json").read_text())["sweeps"][0]
-    assert told["done"] == told["expected"] == 10
+    made_json = json.loads((place / "report.json").read_text())["sweeps"][0]
+    assert made_json["done"] == made_json["expected"] == 10
     assert lines[-1] == str(place / "report.html")
     assert (place / "report.html").stat().st_size > 10_000
 

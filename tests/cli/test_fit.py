@@ -67,9 +67,9 @@ def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
     model = load_model(folder / "model")
     assert model.classes == tuple(WINES)
     assert model.training["alpha"] == 0.7
-    ways = json.loads((folder / "model/metrics.json").read_text())["ways"]
-    assert ways[0]["summary"]["total_error"] < 0.2
-    assert "change" not in ways[0]
+    variants = json.loads((folder / "model/metrics.json").read_text())["variants"]
+    assert variants[0]["summary"]["total_error"] < 0.2
+    assert "change" not in variants[0]
     page = (folder / "model/page.html").read_text()
     for part in ("Before and after", "The loss as it fell", "barolo"):
         assert part in page

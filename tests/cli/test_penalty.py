@@ -59,13 +59,13 @@ def test_show_prints_the_matrix_and_writes_the_page(costs: Path, tmp_path: Path)
     assert "src=" not in page.partition("<script>")[0]  # nothing is fetched
 
 
-def test_many_classes_are_shown_by_their_dearest_mistakes(
+def test_many_classes_are_shown_by_their_costliest_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Penalty.from_ordinal(60).save(tmp_path / "big.json")
     assert exit_code(["penalty", "show", str(tmp_path / "big.json")]) == 0
     shown = capsys.readouterr().out
-    assert "The 20 dearest of 3,540 kinds of mistake" in shown
+    assert "The 20 costliest of 3,540 kinds of mistake" in shown
     assert "118 kinds cost the least, 1" in shown
 
 

@@ -39,8 +39,8 @@ def test_it_prints_before_and_after_and_ends_with_the_path_of_the_page(runs: Pat
     ]
     # Errors in the zone and accuracy, each before and after: the same before in both rows.
     assert after[0][-4::2] == after[1][-4::2]
-    told = json.loads((runs / "report.json").read_text())["sweeps"][0]
-    assert told["done"] == told["expected"] == 2
+    made_json = json.loads((runs / "report.json").read_text())["sweeps"][0]
+    assert made_json["done"] == made_json["expected"] == 2
     for name in ("rows.csv", "figures/demo-digits-frontier.svg", "tables/demo-digits-n20.md"):
         assert (runs / name).stat().st_size > 100
 
@@ -57,7 +57,7 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "expected"),
     [
         (lambda p: p / "nowhere", "is not there. Make some with `untrue run EXPERIMENT --out"),
         (lambda p: p, "runs.sqlite is not there"),
@@ -67,13 +67,13 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
         ),
     ],
 )
-def test_nonsense_is_one_line_and_exit_code_2(make, said: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_nonsense_is_one_line_and_exit_code_2(make, expected: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     done = untrue("report", make(tmp_path))
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: ")
-    assert said in done.stderr
+    assert expected in done.stderr
 
 
 def _file(path: Path, content: bytes) -> Path:

@@ -65,9 +65,9 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     page = (folder / "model/page.html").read_text()
     assert "&lt;i&gt;8&lt;/i&gt;" in page
     assert "<i>" not in page
-    told = json.loads((folder / "model/metrics.json").read_text())
-    assert told["kept"] is True
-    assert told["budgets"][0]["held_out"]["rate"] <= 0.01
+    made_json = json.loads((folder / "model/metrics.json").read_text())
+    assert made_json["kept"] is True
+    assert made_json["budgets"][0]["held_out"]["rate"] <= 0.01
     model = load_model(folder / "model")
     assert model.decision is not None
     assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 1%']

@@ -86,8 +86,8 @@ def test_every_method_has_strengths_from_weak_to_strong_and_as_many() -> None:
 @pytest.mark.parametrize("data", BUDGETS)
 def test_every_data_set_has_a_budget_at_every_scale(data: str) -> None:
     assert list(BUDGETS[data]) == ["smoke", "desk", "paper"]
-    for told in BUDGETS[data].values():
-        settings = {"network": "mlp", **told}
+    for settings_of in BUDGETS[data].values():
+        settings = {"network": "mlp", **settings_of}
         design = Design(data=data, costs=GROUPS, methods=(), **settings)
         assert comparison.plan(design, INFO)
 

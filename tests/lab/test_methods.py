@@ -128,9 +128,9 @@ def test_the_calibrated_decision_uses_the_temperature_of_the_validation_images(
         test = trained.network(torch.from_numpy(digits.test_images).float() / 255)
     found = calibrate(logits, torch.from_numpy(digits.train_labels[watched]))
     assert found.temperature == pytest.approx(result.temperature, rel=1e-4)
-    said = decide(found(test.numpy()), scoring.penalty(COSTS, info))
+    predicted = decide(found(test.numpy()), scoring.penalty(COSTS, info))
     expected = np.zeros((10, 10), dtype=int)
-    np.add.at(expected, (labels, said), 1)
+    np.add.at(expected, (labels, predicted), 1)
     calibrated = result.decision(COSTS, calibrated=True)
     assert calibrated is not None
     assert np.abs(calibrated - expected).sum() <= 2  # rounding may part a tie the other way

@@ -76,13 +76,13 @@ def test_each_seed_has_its_own_parts_and_all_of_them(
 def test_every_method_trains_on_own_data(subject: OwnSubject, runs: tuple[RunConfig, ...]) -> None:
     assert len(runs) == 10
     for config in runs:
-        told: list[int] = []
+        epochs: list[int] = []
         result = train(
-            config, subject.opened, on_progress=lambda at, told=told: told.append(at.epoch)
+            config, subject.opened, on_progress=lambda at, epochs=epochs: epochs.append(at.epoch)
         ).result
         assert result.confusion.sum() == 36
         assert result.confusion.trace() >= 24, config.label
-        assert result.epochs_run == len(told) == len(result.validation_losses)
+        assert result.epochs_run == len(epochs) == len(result.validation_losses)
         assert len(result.decisions) == (0 if config.loss == "sosr" else 2)
 
 

@@ -78,7 +78,7 @@ def test_a_zone_has_exactly_n_cells_off_the_diagonal() -> None:
     for size in (1, 10, 90):
         cells = zone(TEN, size, 3, "rows").cells
         assert len(set(cells)) == size
-        assert all(true != said for true, said in cells)
+        assert all(true != predicted for true, predicted in cells)
         assert zone(TEN, size, 3, "rows").cells == cells
 
 

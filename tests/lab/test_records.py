@@ -60,9 +60,9 @@ def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
 def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
     fields = {field.name for field in dataclasses.fields(RunConfig)}
     assert fields == {*OTHER_VALUES, "strength"}
-    dear = dataclasses.replace(MATRIX, costs=((0, 1, 2), (1, 0, 2), (2, 8, 0)))
+    costly = dataclasses.replace(MATRIX, costs=((0, 1, 2), (1, 0, 2), (2, 8, 0)))
     runs = [RIVAL, dataclasses.replace(RIVAL, strength=5.0)]
-    runs += [dataclasses.replace(RIVAL, penalty=spec) for spec in (MATRIX, dear)]
+    runs += [dataclasses.replace(RIVAL, penalty=spec) for spec in (MATRIX, costly)]
     assert len({config.run_id for config in runs}) == 4
 
 

@@ -54,7 +54,7 @@ def test_with_them_it_is_the_plain_loss_of_the_raised_costs(
     loss.update(CONFUSED)
     assert min(loss.multipliers.values()) > 1
     ours, theirs = z.clone().requires_grad_(), z.clone().requires_grad_()
-    value, wanted = loss(ours, y), PLAIN[kind](loss.raised())(theirs, y)
+    value, wanted = loss(ours, y), PLAIN[kind](loss.scaled_penalty())(theirs, y)
     torch.testing.assert_close(value, wanted, rtol=1e-10, atol=0)
     value.backward()
     wanted.backward()

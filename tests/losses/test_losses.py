@@ -254,5 +254,5 @@ def test_collapse_is_warned_of_once_and_by_name() -> None:
     loss = BilinearLoss(zone, alpha=0.5)
     with pytest.warns(UntrueWarning, match=r"Saying cat, owl never costs .* alpha = 0.95"):
         loss.alpha = 0.95
-    loss.alpha = 0.99  # said already
+    loss.alpha = 0.99  # warned already
     BilinearLoss(Penalty.from_ordinal(3), alpha=1.0)  # no free class, no warning

@@ -31,8 +31,8 @@ def test_cost_regression_decides_by_the_least() -> None:
     assert loss.decide(outputs).tolist() == [[1, 0]]
 
 
-def test_cost_regression_learns_to_avoid_a_dear_mistake() -> None:
-    """Two equally likely truths, one of them dear to miss: the cheap answer is never said."""
+def test_cost_regression_learns_to_avoid_a_costly_mistake() -> None:
+    """Two equally likely truths, one of them costly to miss: the cheap answer is never given."""
     penalty = Penalty.from_rules(["ill", "well"], {("ill", "well"): 9.0}, default=1.0)
     loss, r = CostRegressionLoss(penalty), torch.zeros(2, requires_grad=True)
     optimizer = torch.optim.SGD([r], lr=0.3)

@@ -14,9 +14,9 @@ from untrue.errors import ArgumentError, DataError
 from untrue.metrics import confusion, confusion_cells, confusion_matrix, total_error
 
 
-def naive(true: list[int], said: list[int], k: int) -> list[list[int]]:
+def naive(true: list[int], predicted: list[int], k: int) -> list[list[int]]:
     counts = [[0] * k for _ in range(k)]
-    for t, s in zip(true, said, strict=True):
+    for t, s in zip(true, predicted, strict=True):
         counts[t][s] += 1
     return counts
 
@@ -31,36 +31,38 @@ pairs = st.integers(1, 7).flatmap(
 @given(pairs)
 def test_counts_what_a_loop_counts(drawn: tuple[int, list[tuple[int, int]]]) -> None:
     k, examples = drawn
-    true, said = [t for t, _ in examples], [s for _, s in examples]
-    cm = confusion_matrix(true, said, k)
-    assert cm.tolist() == naive(true, said, k)
+    true, predicted = [t for t, _ in examples], [s for _, s in examples]
+    cm = confusion_matrix(true, predicted, k)
+    assert cm.tolist() == naive(true, predicted, k)
     assert cm.dtype == np.int64
-    cells = confusion_cells(true, said, k)
+    cells = confusion_cells(true, predicted, k)
     rebuilt = np.zeros((k, k), dtype=np.int64)
-    rebuilt[cells.true, cells.said] = cells.count
+    rebuilt[cells.true, cells.predicted] = cells.count
     assert rebuilt.tolist() == cm.tolist()
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "int64", "uint64"])
 def test_labels_of_any_integer_type_do_not_wrap_around(dtype: str) -> None:
     rng = np.random.default_rng(0)
-    true, said = rng.integers(100, size=(2, 500))
-    cm = confusion_matrix(true.astype(dtype), said.astype(dtype), 100)
-    assert cm.tolist() == naive(true.tolist(), said.tolist(), 100)
+    true, predicted = rng.integers(100, size=(2, 500))
+    cm = confusion_matrix(true.astype(dtype), predicted.astype(dtype), 100)
+    assert cm.tolist() == naive(true.tolist(), predicted.tolist(), 100)
 
 
 def test_more_examples_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confusion, "_BLOCK", 64)
     rng = np.random.default_rng(0)
-    true, said = rng.integers(3, size=(2, 1001))
-    assert confusion_matrix(true, said, 3).tolist() == naive(true.tolist(), said.tolist(), 3)
+    true, predicted = rng.integers(3, size=(2, 1001))
+    assert confusion_matrix(true, predicted, 3).tolist() == naive(
+        true.tolist(), predicted.tolist(), 3
+    )
 
 
 def test_tensors_lists_and_booleans_count_alike() -> None:
-    true, said = [0, 1, 1, 0], [0, 1, 0, 0]
+    true, predicted = [0, 1, 1, 0], [0, 1, 0, 0]
     expected = [[2, 0], [1, 1]]
-    assert confusion_matrix(torch.tensor(true), torch.tensor(said), 2).tolist() == expected
-    assert confusion_matrix(np.array(true, bool), np.array(said, bool), 2).tolist() == expected
+    assert confusion_matrix(torch.tensor(true), torch.tensor(predicted), 2).tolist() == expected
+    assert confusion_matrix(np.array(true, bool), np.array(predicted, bool), 2).tolist() == expected
 
 
 def test_nothing_counted_is_a_matrix_of_zeros() -> None:
@@ -74,17 +76,17 @@ def test_a_hundred_thousand_classes_need_no_matrix() -> None:
 
 
 def test_abstentions_are_refused_unless_dropped() -> None:
-    true, said = [0, 1, 1, 0], [0, -1, 1, -1]
+    true, predicted = [0, 1, 1, 0], [0, -1, 1, -1]
     with pytest.raises(DataError, match=r"abstains \(-1\) at position 1 and 2 times in all; pass"):
-        confusion_matrix(true, said, 2)
-    assert confusion_matrix(true, said, 2, abstained="drop").tolist() == [[1, 0], [0, 1]]
-    assert confusion_cells(true, said, 2, abstained="drop").total == 2
+        confusion_matrix(true, predicted, 2)
+    assert confusion_matrix(true, predicted, 2, abstained="drop").tolist() == [[1, 0], [0, 1]]
+    assert confusion_cells(true, predicted, 2, abstained="drop").total == 2
     with pytest.raises(ArgumentError, match="`abstained` must be 'error' or 'drop'; got 'skip'"):
-        confusion_matrix(true, said, 2, abstained="skip")  # type: ignore[arg-type]
+        confusion_matrix(true, predicted, 2, abstained="skip")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("true", "said", "k", "message"),
+    ("true", "predicted", "k", "message"),
     [
         ([0, 2], [0, 0], 2, r"`true` must lie in \[0, 2\) for 2 classes; got 2 at position 1"),
         ([0, -1], [0, 0], 2, r"`true` must lie in \[0, 2\) for 2 classes; got -1 at position 1"),
@@ -98,10 +100,10 @@ def test_abstentions_are_refused_unless_dropped() -> None:
     ],
 )
 def test_bad_labels_are_named_with_their_position(
-    true: Any, said: Any, k: Any, message: str
+    true: Any, predicted: Any, k: Any, message: str
 ) -> None:
     with pytest.raises((ArgumentError, DataError), match=message):
-        confusion_matrix(true, said, k)
+        confusion_matrix(true, predicted, k)
 
 
 @pytest.mark.parametrize(

@@ -45,54 +45,54 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def naive_total_error(true: Labels, said: Labels) -> float:
-    return mean([t != s for t, s in zip(true, said, strict=True)])
+def naive_total_error(true: Labels, predicted: Labels) -> float:
+    return mean([t != s for t, s in zip(true, predicted, strict=True)])
 
 
-def naive_zone_errors(true: Labels, said: Labels, zone: set[tuple[int, int]]) -> int:
-    return sum((t, s) in zone for t, s in zip(true, said, strict=True))
+def naive_zone_errors(true: Labels, predicted: Labels, zone: set[tuple[int, int]]) -> int:
+    return sum((t, s) in zone for t, s in zip(true, predicted, strict=True))
 
 
-def naive_zone_share(true: Labels, said: Labels, zone: set[tuple[int, int]]) -> float:
-    return mean([(t, s) in zone for t, s in zip(true, said, strict=True) if t != s])
+def naive_zone_share(true: Labels, predicted: Labels, zone: set[tuple[int, int]]) -> float:
+    return mean([(t, s) in zone for t, s in zip(true, predicted, strict=True) if t != s])
 
 
-def naive_coarse_error(true: Labels, said: Labels, group: Sequence[int]) -> float:
-    return mean([group[t] != group[s] for t, s in zip(true, said, strict=True)])
+def naive_coarse_error(true: Labels, predicted: Labels, group: Sequence[int]) -> float:
+    return mean([group[t] != group[s] for t, s in zip(true, predicted, strict=True)])
 
 
-def naive_in_group_share(true: Labels, said: Labels, group: Sequence[int]) -> float:
-    return mean([group[t] == group[s] for t, s in zip(true, said, strict=True) if t != s])
+def naive_in_group_share(true: Labels, predicted: Labels, group: Sequence[int]) -> float:
+    return mean([group[t] == group[s] for t, s in zip(true, predicted, strict=True) if t != s])
 
 
-def naive_expected_cost(true: Labels, said: Labels, costs: Any) -> float:
-    return mean([costs[t][s] for t, s in zip(true, said, strict=True)])
+def naive_expected_cost(true: Labels, predicted: Labels, costs: Any) -> float:
+    return mean([costs[t][s] for t, s in zip(true, predicted, strict=True)])
 
 
-def naive_adjusted_expected_cost(true: Labels, said: Labels, costs: Any) -> float:
+def naive_adjusted_expected_cost(true: Labels, predicted: Labels, costs: Any) -> float:
     constant = min(naive_expected_cost(true, [j] * len(true), costs) for j in range(len(costs)))
-    cost = naive_expected_cost(true, said, costs)
+    cost = naive_expected_cost(true, predicted, costs)
     if constant:
         return cost / constant
     return math.inf if cost else math.nan
 
 
-def naive_mistake_severity(true: Labels, said: Labels, tree: Any) -> float:
-    return mean([tree.height(t, s) for t, s in zip(true, said, strict=True) if t != s])
+def naive_mistake_severity(true: Labels, predicted: Labels, tree: Any) -> float:
+    return mean([tree.height(t, s) for t, s in zip(true, predicted, strict=True) if t != s])
 
 
-def naive_small_class_accuracy(true: Labels, said: Labels, subset: set[int]) -> float:
-    return mean([t == s for t, s in zip(true, said, strict=True) if t in subset])
+def naive_small_class_accuracy(true: Labels, predicted: Labels, subset: set[int]) -> float:
+    return mean([t == s for t, s in zip(true, predicted, strict=True) if t in subset])
 
 
 def naive_super_class_accuracy(
-    true: Labels, said: Labels, group: Sequence[int], subset: set[int]
+    true: Labels, predicted: Labels, group: Sequence[int], subset: set[int]
 ) -> float:
-    return mean([group[t] == group[s] for t, s in zip(true, said, strict=True) if t in subset])
+    return mean([group[t] == group[s] for t, s in zip(true, predicted, strict=True) if t in subset])
 
 
-def naive_typicality(true: Labels, said: Labels, group: Sequence[int], c: int) -> float:
-    pairs = [(t, s) for t, s in zip(true, said, strict=True) if t == c and s != c]
+def naive_typicality(true: Labels, predicted: Labels, group: Sequence[int], c: int) -> float:
+    pairs = [(t, s) for t, s in zip(true, predicted, strict=True) if t == c and s != c]
     return mean([group[t] == group[s] for t, s in pairs])
 
 
@@ -101,45 +101,49 @@ def naive_typicality(true: Labels, said: Labels, group: Sequence[int], c: int) -
 def test_measures_equal_loops_over_examples(
     pairs: list[tuple[int, int]], zone: set[tuple[int, int]], subset: set[int]
 ) -> None:
-    true, said = [t for t, _ in pairs], [s for _, s in pairs]
+    true, predicted = [t for t, _ in pairs], [s for _, s in pairs]
     for cm in (
-        metrics.confusion_matrix(true, said, K),
-        metrics.confusion_cells(true, said, K),
+        metrics.confusion_matrix(true, predicted, K),
+        metrics.confusion_cells(true, predicted, K),
     ):
-        assert same(metrics.total_error(cm), naive_total_error(true, said))
-        assert metrics.zone_errors(cm, zone) == naive_zone_errors(true, said, zone)
-        assert same(metrics.zone_share(cm, zone), naive_zone_share(true, said, zone))
-        assert same(metrics.coarse_error(cm, GROUP_OF), naive_coarse_error(true, said, GROUP_OF))
+        assert same(metrics.total_error(cm), naive_total_error(true, predicted))
+        assert metrics.zone_errors(cm, zone) == naive_zone_errors(true, predicted, zone)
+        assert same(metrics.zone_share(cm, zone), naive_zone_share(true, predicted, zone))
         assert same(
-            metrics.in_group_share(cm, GROUP_OF), naive_in_group_share(true, said, GROUP_OF)
+            metrics.coarse_error(cm, GROUP_OF), naive_coarse_error(true, predicted, GROUP_OF)
         )
-        assert same(metrics.mistake_severity(cm, TREE), naive_mistake_severity(true, said, TREE))
+        assert same(
+            metrics.in_group_share(cm, GROUP_OF), naive_in_group_share(true, predicted, GROUP_OF)
+        )
+        assert same(
+            metrics.mistake_severity(cm, TREE), naive_mistake_severity(true, predicted, TREE)
+        )
         assert same(
             metrics.small_class_accuracy(cm, subset),
-            naive_small_class_accuracy(true, said, subset),
+            naive_small_class_accuracy(true, predicted, subset),
         )
         assert same(
             metrics.super_class_accuracy(cm, GROUP_OF, subset=subset),
-            naive_super_class_accuracy(true, said, GROUP_OF, subset),
+            naive_super_class_accuracy(true, predicted, GROUP_OF, subset),
         )
         for c, (accuracy, typical) in enumerate(
             zip(metrics.class_accuracy(cm), metrics.typicality(cm, GROUP_OF), strict=True)
         ):
-            assert same(accuracy, naive_small_class_accuracy(true, said, {c}))
-            assert same(typical, naive_typicality(true, said, GROUP_OF, c))
+            assert same(accuracy, naive_small_class_accuracy(true, predicted, {c}))
+            assert same(typical, naive_typicality(true, predicted, GROUP_OF, c))
 
 
 @given(examples, st.sampled_from(sorted(PENALTIES)))
 @settings(max_examples=150)
 def test_costs_equal_loops_over_examples(pairs: list[tuple[int, int]], form: str) -> None:
-    true, said = [t for t, _ in pairs], [s for _, s in pairs]
+    true, predicted = [t for t, _ in pairs], [s for _, s in pairs]
     penalty = PENALTIES[form]
     costs = penalty.matrix().tolist()
-    cm = metrics.confusion_matrix(true, said, K)
-    assert same(metrics.expected_cost(cm, penalty), naive_expected_cost(true, said, costs))
+    cm = metrics.confusion_matrix(true, predicted, K)
+    assert same(metrics.expected_cost(cm, penalty), naive_expected_cost(true, predicted, costs))
     adjusted = metrics.adjusted_expected_cost(cm, penalty)
     if pairs:
-        assert same(adjusted, naive_adjusted_expected_cost(true, said, costs))
+        assert same(adjusted, naive_adjusted_expected_cost(true, predicted, costs))
     else:
         assert math.isnan(adjusted)
     rows = metrics.costliest_confusions(cm, penalty, n=K * K)
@@ -329,8 +333,8 @@ def test_costliest_confusions_are_rows_with_names() -> None:
         metrics.Confusion("jackal", "lion", 2, 10.0),
         metrics.Confusion("lion", "wolf", 1, 5.0),
     )
-    true, said, count, cost = rows[0]
-    assert (true, said, count, cost) == ("jackal", "lion", 2, 10.0)
+    true, predicted, count, cost = rows[0]
+    assert (true, predicted, count, cost) == ("jackal", "lion", 2, 10.0)
     with pytest.raises(FrozenInstanceError):
         rows[0].count = 3  # type: ignore[misc]
     assert metrics.costliest_confusions(cm, PENALTIES["tree"], n=0) == ()
@@ -363,9 +367,9 @@ def test_a_tree_penalty_over_many_classes_is_measured_without_a_matrix() -> None
     )
     penalty = Penalty.from_hierarchy(tree)
     rng = np.random.default_rng(0)
-    true, said = rng.integers(k, size=(2, 5000))
-    cells = metrics.confusion_cells(true, said, k)
-    cost = np.where(true == said, 0, np.where(true // 100 == said // 100, 1, 2)).mean()
+    true, predicted = rng.integers(k, size=(2, 5000))
+    cells = metrics.confusion_cells(true, predicted, k)
+    cost = np.where(true == predicted, 0, np.where(true // 100 == predicted // 100, 1, 2)).mean()
     assert metrics.expected_cost(cells, penalty) == pytest.approx(cost)
     assert metrics.adjusted_expected_cost(cells, penalty) == pytest.approx(1, abs=0.02)
-    assert metrics.coarse_error(cells, tree.coarsen(1)) == np.mean(true // 100 != said // 100)
+    assert metrics.coarse_error(cells, tree.coarsen(1)) == np.mean(true // 100 != predicted // 100)

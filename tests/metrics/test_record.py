@@ -127,7 +127,7 @@ def test_it_is_frozen_pickles_and_becomes_json() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
     back = json.loads(json.dumps(found.as_dict()))
     assert back["height_at_5"] == found.as_dict()["height_at_5"]
-    assert back["costliest"][0].keys() == {"true", "said", "count", "cost"}
+    assert back["costliest"][0].keys() == {"true", "predicted", "count", "cost"}
     assert back["intervals"]["ece"].keys() == {"low", "high", "level"}
 
 
@@ -135,7 +135,7 @@ def test_it_reads_as_a_table() -> None:
     text = repr(full(resamples=50))
     assert text.startswith("Summary of 400 examples\n  errors ")
     assert "  zone_share" in text
-    assert "costliest confusions (true -> said: count, cost)" in text
+    assert "costliest confusions (true -> predicted: count, cost)" in text
     assert "coverage" not in text
     assert "[" in text.splitlines()[2]
 

@@ -28,15 +28,15 @@ def test_the_interval_of_a_rate_has_the_width_of_its_standard_error() -> None:
 def test_a_confusion_matrix_and_its_examples_give_the_same_interval() -> None:
     rng = np.random.default_rng(3)
     true = rng.integers(3, size=500)
-    said = np.where(rng.random(500) < 0.8, true, rng.integers(3, size=500))
+    predicted = np.where(rng.random(500) < 0.8, true, rng.integers(3, size=500))
     penalty = Penalty.from_matrix([[0, 1, 7], [2, 0, 1], [5, 1, 0]])
     cost = partial(metrics.expected_cost, penalty=penalty)
 
     def of_examples(t: Any, s: Any) -> float:
         return metrics.expected_cost(metrics.confusion_matrix(t, s, 3), penalty)
 
-    a = bootstrap(cost, metrics.confusion_matrix(true, said, 3), resamples=3000)
-    b = bootstrap(of_examples, true, said, resamples=3000)
+    a = bootstrap(cost, metrics.confusion_matrix(true, predicted, 3), resamples=3000)
+    b = bootstrap(of_examples, true, predicted, resamples=3000)
     assert a.value == b.value
     width = a.high - a.low
     assert a.low == pytest.approx(b.low, abs=0.1 * width)

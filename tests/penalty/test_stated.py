@@ -80,6 +80,6 @@ def test_what_does_not_fit_is_named(stated: Any, labels: Any, message: str) -> N
 def test_labels_that_scikit_learn_has_numbered_are_explained(stated: Any) -> None:
     with pytest.raises(PenaltyError, match=r"numbers for your.*cross_val_predict.*as a matrix"):
         penalty_over(stated, np.array([0, 1]))
-    with pytest.raises(PenaltyError) as told:  # these are names of the user's own
+    with pytest.raises(PenaltyError) as raised:  # these are names of the user's own
         penalty_over(stated, ["cat", "cow"])
-    assert "cross_val_predict" not in str(told.value)
+    assert "cross_val_predict" not in str(raised.value)

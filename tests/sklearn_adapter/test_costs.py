@@ -83,6 +83,6 @@ def test_names_are_checked_against_the_classes_when_given() -> None:
 
 
 def test_a_rule_that_looks_like_a_slip_of_a_label_is_warned_of() -> None:
-    said = DummyClassifier(strategy="constant", constant="cat").fit([[0], [1]], ["cat", "dog"])
+    predicted = DummyClassifier(strategy="constant", constant="cat").fit([[0], [1]], ["cat", "dog"])
     with pytest.warns(UntrueWarning, match="'catt', which no label is; did you mean 'cat'?"):
-        cost_scorer({("dog", "catt"): 9.0})(said, [[0], [1]], ["cat", "dog"])
+        cost_scorer({("dog", "catt"): 9.0})(predicted, [[0], [1]], ["cat", "dog"])

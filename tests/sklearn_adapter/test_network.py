@@ -61,8 +61,8 @@ def test_weights_are_repetitions_with_costs_too(loss: Any) -> None:
 )
 def test_tables_work_as_they_are(load: Any, least: float) -> None:
     x, y = load(return_X_y=True)
-    said = cross_val_predict(BilinearClassifier(random_state=0), x, y, cv=3)
-    assert (said == y).mean() > least
+    predicted = cross_val_predict(BilinearClassifier(random_state=0), x, y, cv=3)
+    assert (predicted == y).mean() > least
 
 
 @pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
@@ -74,10 +74,10 @@ def test_fewer_errors_in_the_zone_at_about_the_same_accuracy(loss: Any) -> None:
         train, test, target, truth = train_test_split(x, y, test_size=0.5, random_state=seed)
         for row, alpha in enumerate([0.0, 0.5]):
             model = BilinearClassifier(zone.matrix() * 10, loss, alpha, (8,), random_state=seed)
-            said = model.fit(train, target).predict(test)
-            confusion = untrue.metrics.confusion_matrix(truth, said, 10)
+            predicted = model.fit(train, target).predict(test)
+            confusion = untrue.metrics.confusion_matrix(truth, predicted, 10)
             in_zone[row] += untrue.metrics.zone_errors(confusion, zone)
-            right[row] += (said == truth).mean() / 4
+            right[row] += (predicted == truth).mean() / 4
     assert in_zone[1] <= 0.6 * in_zone[0]
     assert right[1] >= right[0] - 0.02
 
@@ -106,8 +106,8 @@ def test_the_costly_mistake_becomes_rarer_than_without_costs() -> None:
     mistakes = []
     for penalty in (None, COSTLY):
         model = BilinearClassifier(penalty, random_state=0, hidden=(), epochs=100)
-        said = cross_val_predict(model, IRIS, NAMED, cv=3)
-        mistakes.append(((NAMED == "virginica") & (said == "versicolor")).sum())
+        predicted = cross_val_predict(model, IRIS, NAMED, cv=3)
+        mistakes.append(((NAMED == "virginica") & (predicted == "versicolor")).sum())
     assert mistakes[1] < mistakes[0]
 
 

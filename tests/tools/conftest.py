@@ -23,13 +23,13 @@ def patients(n: int = 300, seed: int = 0) -> pa.Table:
     score = np.stack(
         [0.05 * (age - 50) + (city == "Rome"), dose, 1.5 * (city == "Lima") - 1.0], axis=1
     )
-    said = np.array(PATIENTS)[(score + 0.5 * rng.gumbel(size=(n, 3))).argmax(axis=1)]
+    predicted = np.array(PATIENTS)[(score + 0.5 * rng.gumbel(size=(n, 3))).argmax(axis=1)]
     return pa.table(
         {
             "age": pa.array(age, mask=gaps[0]),
             "city": pa.array(city, mask=gaps[1]),
             "dose": dose,
-            "diagnosis": said,
+            "diagnosis": predicted,
         }
     )
 

@@ -33,7 +33,7 @@ def test_the_cost_of_the_counted_errors_is_told() -> None:
     found = suggest(CLASSES, COUNTS, [("a", "c", 7.0), ("c", "b", 50.0)], greatest=1.0)
     assert found.total_cost == pytest.approx(20 + 2 * 50)
     assert found.expected_cost == pytest.approx(found.total_cost / 300)
-    assert (found.dearest[0].true, found.dearest[0].said) == ("c", "b")
+    assert (found.costliest[0].true, found.costliest[0].predicted) == ("c", "b")
     assert found.unseen == (("a", "c", 7.0),)
 
 

@@ -1,12 +1,12 @@
-"""Error budgets: how often a kind of mistake may happen, said in words and checked by counts.
+"""Error budgets: how often a kind of mistake may happen, stated in words and checked by counts.
 
 `Budget.parse("tumour->benign <= 0.5%")` is what a person says; `budget.resolve(penalty)` knows
 which cells of a confusion matrix that is about, gives its rate with an upper confidence bound, and
-judges. `raised` makes a budget's mistakes dearer, by a multiplier each. Needs no torch.
+judges. `scaled_penalty` makes a budget's mistakes costlier, by a multiplier each. Needs no torch.
 """
 
 from untrue.budgets.budget import Budget
 from untrue.budgets.resolved import ResolvedBudget, Verdict, resolve_all
-from untrue.budgets.scaling import raised
+from untrue.budgets.scaling import scaled_penalty
 
-__all__ = ["Budget", "ResolvedBudget", "Verdict", "raised", "resolve_all"]
+__all__ = ["Budget", "ResolvedBudget", "Verdict", "resolve_all", "scaled_penalty"]

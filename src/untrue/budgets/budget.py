@@ -1,8 +1,8 @@
 """What a person says about how often a kind of mistake may happen, and its small grammar.
 
     budget  =  what "<=" limit
-    what    =  side "->" side          these true classes, said to be those
-            |  "zone"                  the dear mistakes of the penalty
+    what    =  side "->" side          these true classes, predicted as those
+            |  "zone"                  the costly mistakes of the penalty
             |  "across groups"         the answer lies in another group than the truth
             |  "expected cost"         what an answer costs on average
     side    =  "*"  |  name { "," name }
@@ -49,13 +49,13 @@ class Budget:
     """A limit on a kind of mistake.
 
     kind         "confusion", "zone", "across" (groups) or "cost"
-    true, said   names of classes and groups, or "*"; empty unless `kind` is "confusion"
+    true, predicted   names of classes and groups, or "*"; empty unless `kind` is "confusion"
     amount       the limit, in `unit`
     unit         "%": percent of the examples of the true side (of all examples, for zone and
                  across). "errors": a count, in the data judged. "cost": of an answer, on average
 
     >>> budget = Budget.parse("tumour -> benign <= 0.5%")
-    >>> budget.true, budget.said, budget.amount, budget.unit
+    >>> budget.true, budget.predicted, budget.amount, budget.unit
     (('tumour',), ('benign',), 0.5, '%')
     >>> str(budget)
     'tumour->benign <= 0.5%'
@@ -65,7 +65,7 @@ class Budget:
     amount: float
     unit: Unit
     true: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         shown = f"Budget {str(self)!r}"
@@ -81,7 +81,7 @@ class Budget:
         if (self.kind == "cost") != (self.unit == "cost"):
             unit = "a cost, a plain number" if self.kind == "cost" else 'a share or "errors"'
             raise ArgumentError(f"{shown}: its limit must be {unit}; got {self.unit!r}.")
-        if (self.kind == "confusion") != bool(self.true and self.said):
+        if (self.kind == "confusion") != bool(self.true and self.predicted):
             raise ArgumentError(f"{shown}: a confusion, and nothing else, has two sides.")
 
     @staticmethod
@@ -121,7 +121,7 @@ class Budget:
 
     def __str__(self) -> str:
         if self.kind == "confusion":
-            what = f"{_side(self.true)}->{_side(self.said)}"
+            what = f"{_side(self.true)}->{_side(self.predicted)}"
         else:
             what = _SHOWN[self.kind]
         short = f"{self.amount:g}"
@@ -155,21 +155,21 @@ class _Reader:
             self._fail(f"it is empty. Write {_EXAMPLES}")
         first, words = self._side("the kind of mistake")
         kind: Kind = "confusion"
-        said: tuple[str, ...] = ()
+        predicted: tuple[str, ...] = ()
         if self._take(_ARROW):
-            said, _ = self._side("what is said")
+            predicted, _ = self._side("the predicted class")
         elif words is not None and words in _WORDS:
             kind, first = _WORDS[words], ()
         elif self._peek(_AT_MOST):
             self._fail(
-                'expected "->": a budget is about a confusion (true->said), "zone", '
+                'expected "->": a budget is about a confusion (true->predicted), "zone", '
                 '"across groups" or "expected cost"'
             )
         if not self._take(_AT_MOST):
             ways = "<= and a limit" if not self._rest() else '"<="'
             self._fail(f"expected {ways}, as in {_EXAMPLES}")
         amount, unit = self._limit(kind)
-        return Budget(kind, amount, unit, first, said)
+        return Budget(kind, amount, unit, first, predicted)
 
     def _side(self, what: str) -> tuple[tuple[str, ...], str | None]:
         """Names, and the words in lower case if they may be a key word."""
@@ -180,7 +180,9 @@ class _Reader:
             names.append(name if quoted or name != ANY else ANY)
             bare = bare and not quoted
             if quoted and name == ANY:
-                self._fail(f'a class called "{ANY}" cannot be told from "any class"; rename it')
+                self._fail(
+                    f'a class called "{ANY}" cannot be distinguished from "any class"; rename it'
+                )
             if not self._take(re.compile(",")):
                 break
         if len(names) > 1 and ANY in names:

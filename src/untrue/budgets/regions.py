@@ -28,20 +28,20 @@ GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Mistakes about the classes of `true` (k,) that say one of `said` (k,)."""
+    """Mistakes about the classes of `true` (k,) that say one of `predicted` (k,)."""
 
     true: BoolArray
-    said: BoolArray
+    predicted: BoolArray
 
-    def inside(self, true: IntArray, said: IntArray) -> BoolArray:
-        return np.asarray(self.true[true] & self.said[said] & (true != said))
+    def inside(self, true: IntArray, predicted: IntArray) -> BoolArray:
+        return np.asarray(self.true[true] & self.predicted[predicted] & (true != predicted))
 
     def rules(self, classes: tuple[str, ...]) -> RulesPenalty:
         """The same as a penalty of ones and zeros; whole rows are defaults, the rest rules."""
         k = len(classes)
-        mostly = self.said.sum() > k / 2
-        true, said = np.flatnonzero(self.true), np.flatnonzero(self.said != mostly)
-        rows, columns = (grid.ravel() for grid in np.meshgrid(true, said, indexing="ij"))
+        mostly = self.predicted.sum() > k / 2
+        true, predicted = np.flatnonzero(self.true), np.flatnonzero(self.predicted != mostly)
+        rows, columns = (grid.ravel() for grid in np.meshgrid(true, predicted, indexing="ij"))
         off = rows != columns
         costs = np.full(int(off.sum()), 0.0 if mostly else 1.0)
         return RulesPenalty(
@@ -52,18 +52,18 @@ class Block:
 Region: TypeAlias = "Block | Penalty"
 
 
-def inside(region: Region, true: IntArray, said: IntArray) -> FloatArray:
+def inside(region: Region, true: IntArray, predicted: IntArray) -> FloatArray:
     """1 where a cell lies in the region, else 0 (for a penalty: what it costs), broadcast."""
     if isinstance(region, Block):
-        return region.inside(true, said).astype(np.float64)
-    return np.asarray(region.cost(true, said), dtype=np.float64)
+        return region.inside(true, predicted).astype(np.float64)
+    return np.asarray(region.cost(true, predicted), dtype=np.float64)
 
 
 def rows_of(region: Region) -> BoolArray:
     """(k,) Whether a true class has a cell in the region."""
     if isinstance(region, Penalty):
         return np.asarray(region.row_sums() > 0)
-    others = region.said.sum() - region.said
+    others = region.predicted.sum() - region.predicted
     return np.asarray(region.true & (others > 0))
 
 
@@ -137,7 +137,7 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
     return Penalty.from_groups(members_of, 0.0, 1.0, classes=penalty.classes)
 
 
-def dear_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
+def costly_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
     """Ones where a mistake costs more than `above`, or than the cheapest: in the penalty's form."""
     limit = zone_limit(penalty, above)
     if limit is None:
@@ -145,7 +145,7 @@ def dear_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
         alike = alike if above is None else f"none of its mistakes costs more than {above:g}"
         raise ArgumentError(
             f"{shown}: the penalty has no zone, since {alike}. "
-            "Make the mistakes of the zone dearer, or give `zone`."
+            "Make the mistakes of the zone costlier, or give `zone`."
         )
     if isinstance(penalty, RulesPenalty):
         return RulesPenalty(
@@ -156,8 +156,8 @@ def dear_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
             (penalty.costs > limit).astype(np.float64),
         )
     if isinstance(penalty, TreePenalty) and (penalty.row_scale == penalty.row_scale[0]).all():
-        dear = penalty.height_costs * penalty.row_scale[0] > limit
-        return TreePenalty(penalty.tree, dear.astype(np.float64))
+        costly = penalty.height_costs * penalty.row_scale[0] > limit
+        return TreePenalty(penalty.tree, costly.astype(np.float64))
     return DensePenalty(penalty.classes, (penalty.matrix() > limit).astype(np.float64))
 
 
@@ -172,7 +172,7 @@ def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
             )
         if given.greatest <= 0:
             raise ArgumentError(f"{shown}: `zone` is empty: it has no cell that costs anything.")
-        return dear_zone(given, 0.0, shown)
+        return costly_zone(given, 0.0, shown)
     if hasattr(given, "detach"):
         given = given.detach().cpu().numpy()
     found = Penalty.from_zone(given, classes=penalty.classes)

@@ -121,7 +121,7 @@ class ResolvedBudget:
     def judge(self, confusion: ConfusionLike, confidence: float | None = 0.95) -> Verdict:
         """All of it in one record."""
         cells = self._cells(confusion)
-        weights = regions.inside(self.region, cells.true, cells.said)
+        weights = regions.inside(self.region, cells.true, cells.predicted)
         counted, bad = self.of[cells.true], weights > 0
         of, errors = int(cells.count[counted].sum()), int(cells.count[bad].sum())
         if self.budget.kind == "cost":
@@ -165,7 +165,7 @@ def resolve(
     region: Region
     if budget.kind == "confusion":
         sides = []
-        for side in (budget.true, budget.said):
+        for side in (budget.true, budget.predicted):
             chosen = np.zeros(penalty.n_classes, dtype=bool)
             for name in side:
                 chosen |= True if name == ANY else regions.members(name, penalty, groups, shown)
@@ -177,7 +177,7 @@ def resolve(
         of = of if budget.unit == "errors" else regions.rows_of(region)
     elif budget.kind == "zone":
         region = (
-            regions.dear_zone(penalty, zone_above, shown)
+            regions.costly_zone(penalty, zone_above, shown)
             if zone is None
             else regions.stated_zone(zone, penalty, shown)
         )

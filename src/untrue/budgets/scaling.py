@@ -1,4 +1,4 @@
-"""Costs raised on the cells of budgets, by a multiplier each: what a Lagrangian would charge."""
+"""Costs scaled on the cells of budgets, by a multiplier each: what a Lagrangian would charge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from untrue.errors import ArgumentError
 from untrue.penalty import DensePenalty, Penalty, RulesPenalty, TreePenalty
 
 
-def raised(
+def scaled_penalty(
     penalty: Penalty, budgets: Sequence[ResolvedBudget], multipliers: npt.ArrayLike
 ) -> Penalty:
     """`A + sum over budgets b of (m_b - 1) u_b M_b`; all multipliers 1 give the penalty itself.
@@ -28,7 +28,7 @@ def raised(
 
     >>> p = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 20.0})
     >>> from untrue.budgets import Budget
-    >>> raised(p, [Budget.parse("tumour->benign <= 5%").resolve(p)], [1.5]).matrix()
+    >>> scaled_penalty(p, [Budget.parse("tumour->benign <= 5%").resolve(p)], [1.5]).matrix()
     array([[ 0., 30.],
            [ 1.,  0.]])
     """

@@ -44,7 +44,9 @@ def audit(
     ] = None,
     zone_above: Annotated[
         float | None,
-        typer.Option(help="Count mistakes dearer than this as the zone; else the cheapest's cost."),
+        typer.Option(
+            help="Count mistakes costlier than this as the zone; else the cheapest's cost."
+        ),
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
@@ -84,7 +86,7 @@ def audit(
         resamples=resamples,
         seed=seed,
     )
-    # Written before it is said: whoever reads the first lines only has the page all the same.
+    # Written before it is printed: whoever reads only the first lines still has the page.
     numbers = json.dumps(plain(as_json(found)), indent=1, allow_nan=False)
     write_text(folder / "audit.json", f"{numbers}\n")
     if found.penalty.n_classes <= audit_page.FULL_MATRIX:

@@ -81,7 +81,7 @@ def fit(
 
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
-    from untrue.report.own.fit import changes_table, fit_page, lead, metrics, ways_table
+    from untrue.report.own.fit import changes_table, fit_page, lead, metrics, variants_table
     from untrue.report.own.measures import costliest
     from untrue.tools.fitting.fit import fit as run_fit
     from untrue.tools.fitting.training import Settings
@@ -108,11 +108,11 @@ def fit(
             on_epoch=lines.show,
         )
     say(where, "")
-    show(where, ways_table(found))
+    show(where, variants_table(found))
     changes = changes_table(found)
     if changes is not None:
         show(where, changes)
-    kept = found.ways[found.chosen]
+    kept = found.variants[found.chosen]
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))
     page = fit_page(found)
@@ -152,7 +152,7 @@ class EpochLines:
             )
 
     def say(self, text: str) -> None:
-        """A line among the progress, after what is under way."""
+        """A line among the progress, after what is under variant."""
         self._print_last()
         self._where.print(text, markup=False, soft_wrap=True)
 

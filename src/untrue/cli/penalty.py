@@ -29,7 +29,7 @@ def show(
     ] = None,
     classes: Names = None,
 ) -> None:
-    """Print what each mistake costs: the matrix, or of many classes the dearest mistakes."""
+    """Print what each mistake costs: the matrix, or of many classes the costliest mistakes."""
     from untrue.atomic_files import check_parent, place_text
     from untrue.cli.console import console, say
     from untrue.cli.console import show as print_table
@@ -134,7 +134,9 @@ def suggest(
             "costs more; frequency: what happens most costs most."
         ),
     ] = "distance",
-    greatest: Annotated[float, typer.Option(help="The dearest mistake; the cheapest costs 1.")] = 5,
+    greatest: Annotated[
+        float, typer.Option(help="The costliest mistake; the cheapest costs 1.")
+    ] = 5,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.csv"),
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
@@ -155,10 +157,10 @@ def suggest(
     saved = found.penalty.save(out)
     where = console()
     print_table(where, suggestion_table(found))
-    for true, said, cost in found.unseen:
+    for true, predicted, cost in found.unseen:
         say(
             where,
-            f"Mind: {true} was never taken for {said} in these counts, so that its cost of "
+            f"Mind: {true} was never taken for {predicted} in these counts, so that its cost of "
             f"{cost:g} adds nothing to what the errors cost now.",
         )
     say(where, "A starting point, not an answer: change what you know better, then check it.")

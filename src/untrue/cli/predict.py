@@ -61,7 +61,7 @@ def predict(
     loaded = load_model(model)
     source = read_data(loaded, data, delimiter=delimiter)
     found = run_predict(loaded, source, decision=decide, abstain_cost=abstain_cost, penalty=costs)
-    n = len(found.said)
+    n = len(found.predicted)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)
     if loaded.training.get("tuned", {}).get("kept") is False:

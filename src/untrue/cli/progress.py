@@ -16,7 +16,7 @@ from untrue.lab.time_estimate import duration
 
 
 class Display(Protocol):
-    """Is told every event of a sweep."""
+    """Shows the events of a sweep as they come."""
 
     def __enter__(self) -> Self: ...
     def __exit__(

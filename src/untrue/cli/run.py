@@ -96,8 +96,8 @@ def run(
 
     overrides: dict[str, Any] = {}
     if experiment.endswith(".toml"):
-        experiment, told_scale, overrides = experiments.read_toml(experiment)
-        scale = scale or told_scale
+        experiment, scale_text, overrides = experiments.read_toml(experiment)
+        scale = scale or scale_text
     overrides |= {n: experiments.parse(n, value) for n, value in given.items() if value is not None}
     design = experiments.find(experiment)
     axes = experiments.axes(design, scale=scale or "desk", overrides=overrides)

@@ -45,7 +45,7 @@ def tune(
     ] = None,
     zone_above: Annotated[
         float | None,
-        typer.Option(help="The zone: mistakes dearer than this; else than the cheapest."),
+        typer.Option(help="The zone: mistakes costlier than this; else than the cheapest."),
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Of the upper bounds that decide whether a budget is kept.")

@@ -1,6 +1,6 @@
 """A tree of classes: checking, heights, coarsening.
 
-A `Hierarchy` is immutable. Its classes are the leaves unless told otherwise; they may be inner
+A `Hierarchy` is immutable. Its classes are the leaves unless stated otherwise; they may be inner
 nodes too ("a dog, breed unknown"). Names are strings; an integer always means a position in
 `classes`. Nothing here recurses, so depth is limited by memory alone.
 """

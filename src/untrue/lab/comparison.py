@@ -224,10 +224,10 @@ def read_methods(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def read_strengths(told: Iterable[str]) -> dict[str, tuple[float, ...]]:
+def read_strengths(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
     """By method, from "bilinear=0.3,0.6"."""
     found: dict[str, tuple[float, ...]] = {}
-    for text in told:
+    for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
         tunable = [method for method in METHODS[1:] if RIVALS.get(method, "alpha")]

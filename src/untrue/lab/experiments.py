@@ -263,20 +263,22 @@ def read_toml(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
     zone_size = [10, 30]
     """
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        given_file = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError(f"{path} is not TOML: {error}.") from error
-    if not isinstance(told.get("experiment"), str):
+    if not isinstance(given_file.get("experiment"), str):
         raise ArgumentError(
             f'{path} must name its experiment, as in `experiment = "masked-zone"` '
             f"({', '.join(EXPERIMENTS)})."
         )
-    given = {n.replace("-", "_"): v for n, v in told.items() if n not in ("experiment", "scale")}
+    given = {
+        n.replace("-", "_"): v for n, v in given_file.items() if n not in ("experiment", "scale")
+    }
     try:
         values = {name: parse(name, value) for name, value in given.items()}
     except ArgumentError as error:
         raise ArgumentError(f"{path}: {error}") from error
-    return told["experiment"], told.get("scale"), values
+    return given_file["experiment"], given_file.get("scale"), values
 
 
 def parse(name: str, value: Any) -> Any:

@@ -42,7 +42,7 @@ class OwnData:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of what was said about reading."""
+        """The names of the options for reading that were given."""
         names = ("target", "categorical", "ignore", "delimiter", "image_size")
         return tuple(name for name in names if getattr(self, name))
 

@@ -29,7 +29,7 @@ def train(
     started = time.perf_counter()
     method = methods.build(config, data.info)
     parts = data.split(config)
-    inputs = data.source.inputs(data.source.find_rules(parts.train))
+    inputs = data.source.inputs(data.source.fit_preprocessing(parts.train))
     spec = choose_network(config.network, inputs.shape[1:], method.n_outputs)
 
     def tell(epoch: Epoch) -> None:

@@ -66,7 +66,9 @@ def zone(info: DatasetInfo, size: int, seed: int, normalization: str) -> Penalty
     """The zone of `size` cells that belongs to a repetition's seed."""
     # Sizes get draws of their own: the zone of 10 is no part of the zone of 20.
     drawn = Penalty.random_zone(len(info.classes), size, seed=seed * 10_000 + size).matrix()
-    cells = tuple((int(true), int(said)) for true, said in zip(*drawn.nonzero(), strict=True))
+    cells = tuple(
+        (int(true), int(predicted)) for true, predicted in zip(*drawn.nonzero(), strict=True)
+    )
     return PenaltySpec("zone", 1.0, 0.0, cells, normalization)  # type: ignore[arg-type]
 
 

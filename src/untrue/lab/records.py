@@ -1,4 +1,4 @@
-"""What a run is told and what it gives back, as frozen records. No torch, no files.
+"""What a run is given and what it gives back, as frozen records. No torch, no files.
 
 A `RunConfig` says everything that determines a trained model; `RunConfig.run_id` is a hash of
 it. A `RunResult` is what came out: the confusion matrix, the losses, where and with what it ran.
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError
-from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_told
+from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, set_fields
 
 __all__ = [
     "LOSSES",
@@ -161,10 +161,10 @@ class RunConfig:
     @property
     def run_id(self) -> str:
         """16 hex digits: a hash of every field that determines the result."""
-        told = {"format": FORMAT, **self.told()}
+        fields = {"format": FORMAT, **self.to_dict()}
         for after_training in ("score_on", "calibrate"):
-            told.pop(after_training, None)
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+            fields.pop(after_training, None)
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -179,25 +179,25 @@ class RunConfig:
             parts.append(f"small={self.small_count}")
         return " ".join([*parts, f"seed={self.seed}"])
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as JSON takes them, without those of later versions that are not in use."""
         return {
-            **fields_told(self, unless_default=("strength", "calibrate")),
-            "penalty": None if self.penalty is None else self.penalty.told(),
-            "score_on": [spec.told() for spec in self.score_on],
+            **set_fields(self, unless_default=("strength", "calibrate")),
+            "penalty": None if self.penalty is None else self.penalty.to_dict(),
+            "score_on": [spec.to_dict() for spec in self.score_on],
         }
 
     def to_json(self) -> str:
-        return json.dumps(self.told(), sort_keys=True)
+        return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        told: dict[str, Any] = json.loads(text)
-        if told["penalty"] is not None:
-            told["penalty"] = PenaltySpec.from_dict(told["penalty"])
-        told["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in told["score_on"])
-        told["small_classes"] = tuple(told["small_classes"])
-        return cls(**told)
+        fields: dict[str, Any] = json.loads(text)
+        if fields["penalty"] is not None:
+            fields["penalty"] = PenaltySpec.from_dict(fields["penalty"])
+        fields["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in fields["score_on"])
+        fields["small_classes"] = tuple(fields["small_classes"])
+        return cls(**fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +228,7 @@ class Provenance:
 class RunResult:
     """What one run gave.
 
-    status "ok": `confusion[true, said]` counts the test images by the most probable label (of
+    status "ok": `confusion[true, predicted]` counts the test images by the most probable label (of
     SOSR, which has no probabilities: by the label of least regressed cost, its only answer);
     `decisions` holds one confusion matrix per matrix of `config.score_on` (least expected cost),
     and one more with `config.calibrate`: `temperature` is the one under which the validation

@@ -48,7 +48,7 @@ def tree(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
 
 
 def count(probs: Probs, labels: Labels) -> Counts:
-    """Confusion matrix (k, k) by [true, said] when each image gets its most probable label."""
+    """Confusion matrix (k, k) by [true, predicted] when each image gets its most probable label."""
     return np.asarray(
         confusion_matrix(labels, probs.argmax(axis=1), probs.shape[1]), dtype=np.int64
     )
@@ -68,8 +68,8 @@ def decided(
     """
     if temperature is not None:
         probs = tempered(probs, temperature)
-    said = decide(probs, penalty(spec, info))
-    counts = np.asarray(confusion_matrix(labels, said, probs.shape[1]), dtype=np.int64)
+    predicted = decide(probs, penalty(spec, info))
+    counts = np.asarray(confusion_matrix(labels, predicted, probs.shape[1]), dtype=np.int64)
     return Decision(spec, counts, calibrated=temperature is not None)
 
 

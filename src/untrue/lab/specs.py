@@ -18,10 +18,10 @@ NORMALIZATIONS = ("rows", "max", "none")
 class PenaltySpec:
     """The cost of each mistake, as data: `matrix(info)` builds it.
 
-    kind "zone": `inside` on the `cells` (true, said), `outside` on every other mistake.
+    kind "zone": `inside` on the `cells` (true, predicted), `outside` on every other mistake.
     kind "groups": `inside` within the right group (super-class), `outside` across groups.
-    kind "matrix": `costs[true][said]`, a person's own; `edges` (parent, child) are those of the
-    tree it was made from, if any.
+    kind "matrix": `costs[true][predicted]`, a person's own; `edges` (parent, child) are the tree's
+    it was made from, if any.
     The paper trains zones with inside=1, outside=0 and groups with inside=1, outside=5.
     """
 
@@ -40,24 +40,24 @@ class PenaltySpec:
                 f"got {self.normalization!r}."
             )
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as JSON takes them, without those of later versions that are not in use."""
-        return fields_told(self, unless_default=("costs", "edges"))
+        return set_fields(self, unless_default=("costs", "edges"))
 
     def to_json(self) -> str:
-        return json.dumps(self.told(), sort_keys=True)
+        return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         return cls.from_dict(json.loads(text))
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Self:
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
         pairs = {
-            name: tuple(tuple(row) for row in told.get(name, ()))
+            name: tuple(tuple(row) for row in fields.get(name, ()))
             for name in ("cells", "costs", "edges")
         }
-        return cls(**{**told, **pairs})
+        return cls(**{**fields, **pairs})
 
     @property
     def zone_size(self) -> int:
@@ -65,7 +65,7 @@ class PenaltySpec:
         return len(self.cells)
 
     def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
-        """Costs (k, k) by [true, said] before normalisation; zero on the diagonal."""
+        """Costs (k, k) by [true, predicted] before normalisation; zero on the diagonal."""
         k = len(info.classes)
         if self.kind == "matrix":
             return np.array(self.costs, dtype=np.float64).reshape(k, k)
@@ -74,15 +74,15 @@ class PenaltySpec:
             group = info.group_of()
             costs[group[:, None] == group[None, :]] = self.inside
         elif self.cells:
-            true, said = np.array(self.cells).T
-            costs[true, said] = self.inside
+            true, predicted = np.array(self.cells).T
+            costs[true, predicted] = self.inside
         np.fill_diagonal(costs, 0.0)
         return costs
 
     def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
         """The zone as a Boolean (k, k).
 
-        Of groups: the mistakes that leave the group; of a matrix: those dearer than the cheapest.
+        Of groups: the mistakes that leave the group; of a matrix: those costlier than the cheapest.
         """
         if self.kind == "matrix":
             costs = self.matrix(info)
@@ -123,21 +123,21 @@ class DatasetInfo:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        told = json.loads(text)
-        told["classes"] = tuple(told["classes"])
-        told["groups"] = tuple((name, tuple(members)) for name, members in told["groups"])
-        return cls(**told)
+        fields = json.loads(text)
+        fields["classes"] = tuple(fields["classes"])
+        fields["groups"] = tuple((name, tuple(members)) for name, members in fields["groups"])
+        return cls(**fields)
 
 
-def fields_told(record: Any, *, unless_default: tuple[str, ...]) -> dict[str, Any]:
+def set_fields(record: Any, *, unless_default: tuple[str, ...]) -> dict[str, Any]:
     """The fields by name; those in `unless_default` only when they say something.
 
     What older versions did not know stays out, so that old runs keep their ids. By hand: `asdict`
     copies every cell of every zone, and a report asks thousands of ids.
     """
-    told = {}
+    fields = {}
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         if field.name not in unless_default or value != field.default:
-            told[field.name] = value
-    return told
+            fields[field.name] = value
+    return fields

@@ -168,9 +168,9 @@ class Store:
 
     def add(self, result: RunResult, *, probs: npt.NDArray[np.float32] | None = None) -> None:
         """Store one run whole, or not at all. A failed run of the same id is replaced."""
-        told = dataclasses.asdict(dataclasses.replace(result, decisions=()))
+        fields = dataclasses.asdict(dataclasses.replace(result, decisions=()))
         for held_elsewhere in ("config", "status", "confusion", "decisions"):
-            del told[held_elsewhere]
+            del fields[held_elsewhere]
         with self._transaction():
             self._db.execute("DELETE FROM runs WHERE id = ?", (result.run_id,))
             self._db.execute(
@@ -179,7 +179,7 @@ class Store:
                     result.run_id,
                     result.status,
                     result.config.to_json(),
-                    json.dumps(told),
+                    json.dumps(fields),
                     len(result.confusion),
                     result.confusion.astype("<i8").tobytes(),
                     None if probs is None else probs.astype("<f4").tobytes(),
@@ -209,11 +209,11 @@ class Store:
 
     def add_sweep(self, sweep: Sweep) -> None:
         """Note what is asked for. A sweep of the same name is replaced; its runs stay."""
-        told = dataclasses.asdict(dataclasses.replace(sweep, configs=()))
-        del told["configs"]
+        fields = dataclasses.asdict(dataclasses.replace(sweep, configs=()))
+        del fields["configs"]
         with self._transaction():
             self._db.execute("DELETE FROM sweeps WHERE name = ?", (sweep.name,))
-            self._db.execute("INSERT INTO sweeps VALUES (?, ?)", (sweep.name, json.dumps(told)))
+            self._db.execute("INSERT INTO sweeps VALUES (?, ?)", (sweep.name, json.dumps(fields)))
             self._db.executemany(
                 "INSERT INTO planned VALUES (?, ?, ?, ?)",
                 [
@@ -295,7 +295,7 @@ class Store:
 
     def _result(self, row: tuple[Any, ...]) -> RunResult:
         run_id, status, config, record, n_classes, confusion = row
-        told = json.loads(record)
+        fields = json.loads(record)
         # A reader changes nothing, so it meets files of version 1 as they are: without the flag.
         decisions = tuple(
             Decision(PenaltySpec.from_json(costs), _matrix(blob, n_classes), flag == [1])
@@ -304,9 +304,9 @@ class Store:
             )
         )
         for name in ("train_losses", "validation_losses", "ece"):
-            if told.get(name) is not None:
-                told[name] = tuple(told[name])
-        provenance = told.pop("provenance")
+            if fields.get(name) is not None:
+                fields[name] = tuple(fields[name])
+        provenance = fields.pop("provenance")
         provenance["versions"] = tuple((name, text) for name, text in provenance["versions"])
         return RunResult(
             config=RunConfig.from_json(config),
@@ -314,7 +314,7 @@ class Store:
             provenance=Provenance(**provenance),
             confusion=_matrix(confusion, n_classes),
             decisions=decisions,
-            **told,
+            **fields,
         )
 
 

@@ -45,7 +45,7 @@ _CIFAR_DESK = {
 _SMOKE = {"epochs": 1, "validation": 200, "limit_train": 1200, "limit_test": 500}
 _OWN = {"batch_size": 64, "learning_rate": 1e-3, "patience": 10, "repetitions": 5}
 
-# By data set, then by scale; "own" is a person's own data. What is not said: see `Design`.
+# By data set, then by scale; "own" is a person's own data. What is not given here: see `Design`.
 BUDGETS: dict[str, dict[str, Mapping[str, Any]]] = {
     "digits": {
         "smoke": {"network": "digits", "epochs": 5, "validation": 200},

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from untrue import functional
-from untrue.budgets import Budget, ResolvedBudget, Verdict, raised, resolve_all
+from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, scaled_penalty
 from untrue.budgets.bounds import check_confidence
 from untrue.budgets.regions import GroupsLike
 from untrue.errors import ArgumentError
 from untrue.functional.contract import as_penalty
 from untrue.losses.base import check_range
 from untrue.losses.bilinear import MixedLoss
-from untrue.losses.scaled_costs import RaisedCosts
+from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
@@ -88,12 +88,12 @@ class BudgetedLoss(MixedLoss):
     (False,)
     >>> loss.multipliers
     {'tumour->benign <= 1%': 1.6}
-    >>> loss.raised().matrix()
+    >>> loss.scaled_penalty().matrix()
     array([[0. , 1.6],
            [1. , 0. ]])
     """
 
-    costs: RaisedCosts
+    costs: ScaledCosts
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class BudgetedLoss(MixedLoss):
         self.step = check_range("step", step, 0.0)
         self.cap = check_range("cap", cap, 1.0)
         self.confidence = None if confidence is None else check_confidence(confidence)
-        self.costs = RaisedCosts(self.costs, resolved)
+        self.costs = ScaledCosts(self.costs, resolved)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -166,9 +166,9 @@ class BudgetedLoss(MixedLoss):
         moved = multiplier + self.step * min(excess, MOST_EXCESS)
         return min(max(moved, 1.0), cap)
 
-    def raised(self) -> Penalty:
+    def scaled_penalty(self) -> Penalty:
         """The costs as they stand, as a penalty: for `untrue.decide`, for a file, for a report."""
-        return raised(self.penalty, self.budgets, self.costs.multipliers.tolist())
+        return scaled_penalty(self.penalty, self.budgets, self.costs.multipliers.tolist())
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         return TERMS[self.loss](logits, target, self.costs, **self._options())

@@ -120,7 +120,7 @@ class HierarchicalLoss(ClassLoss):
                 the decision falls: coarse decisions count most.
     the rest    as in `nn.CrossEntropyLoss`
     when        a flat network is to be kept and the tree is trusted; by "depth" if coarse mistakes
-                are the dear ones
+                are the costly ones
 
     >>> tree = Hierarchy.from_groups({"fish": ["trout", "ray"], "bird": ["owl"]})
     >>> loss = HierarchicalLoss(tree, decay=0.5)

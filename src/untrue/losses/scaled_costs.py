@@ -1,4 +1,4 @@
-"""A penalty whose cells are raised by budgets' multipliers, as torch buffers."""
+"""A penalty whose cells are scaled by budgets' multipliers, as torch buffers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from untrue.budgets.regions import Block
 from untrue.penalty.tensors import Costs, make_costs
 
 
-class RaisedCosts(Costs):
-    """A penalty and its raised cells, `A + sum_b (m_b - 1) u_b M_b`, on a device.
+class ScaledCosts(Costs):
+    """A penalty and its scaled cells, `A + sum_b (m_b - 1) u_b M_b`, on a device.
 
     Each part is held in its own form and the rows are summed, so that nothing is k x k unless the
     penalty is, and a new multiplier is one number written.
@@ -78,24 +78,24 @@ class BlockCosts(Costs):
     """1 for every mistake from some classes to some classes: two vectors."""
 
     true: Tensor
-    said: Tensor
+    predicted: Tensor
 
     def __init__(self, block: Block) -> None:
         super().__init__()
         self.n_classes = len(block.true)
         self._hold("true", block.true.astype(np.float32))
-        self._hold("said", block.said.astype(np.float32))
+        self._hold("predicted", block.predicted.astype(np.float32))
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         own = target[:, None]
-        rows = self.true.to(dtype)[own] * self.said.to(dtype)
+        rows = self.true.to(dtype)[own] * self.predicted.to(dtype)
         return rows.scatter(1, own, torch.zeros_like(own, dtype=dtype))
 
     def mix(self, probs: Tensor) -> Tensor:
         # In double precision: the sum without one's own share is a difference of near equals.
         wide = probs.float() if probs.device.type == "mps" else probs.double()
         chosen = wide * self.true
-        mixed = (chosen.sum(-1, keepdim=True) - chosen) * self.said
+        mixed = (chosen.sum(-1, keepdim=True) - chosen) * self.predicted
         return mixed.clamp(min=0.0).to(probs.dtype)
 
 
@@ -106,5 +106,5 @@ def _costs_of(budget: ResolvedBudget) -> Costs:
 
 def _fingerprint(budgets: Sequence[ResolvedBudget]) -> int:
     """Of what the budgets are about, not of their limits: a limit may be moved between runs."""
-    said = repr([(b.budget.kind, b.budget.true, b.budget.said) for b in budgets])
-    return int.from_bytes(hashlib.sha256(said.encode()).digest()[:7], "little")
+    predicted = repr([(b.budget.kind, b.budget.true, b.budget.predicted) for b in budgets])
+    return int.from_bytes(hashlib.sha256(predicted.encode()).digest()[:7], "little")

@@ -24,7 +24,7 @@ from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.base import Ints
-from untrue.penalty.tensors import Held, ragged
+from untrue.penalty.tensors import DeviceBuffers, ragged
 from untrue.penalty.tree import paths
 
 
@@ -104,7 +104,7 @@ class Level(NamedTuple):
     n_parents: int
 
 
-class Subtrees(Held):
+class Subtrees(DeviceBuffers):
     """The edges of a contracted tree on a device, shallowest level first.
 
     n_outputs   nodes that a network must score if it scores nodes: classes, then inner nodes

@@ -14,11 +14,11 @@ from untrue.functional.contract import as_penalty, read_batch
 from untrue.losses.base import ClassLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.base import Floats
-from untrue.penalty.tensors import Held
+from untrue.penalty.tensors import DeviceBuffers
 
 
 def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
-    """(k,) `(row sum of A / mean row sum) ** power`: dear classes count more, 1 on average.
+    """(k,) `(row sum of A / mean row sum) ** power`: costly classes count more, 1 on average.
 
     >>> class_weights(Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}))
     array([1.5, 0.5])
@@ -44,8 +44,8 @@ class ClassWeightedLoss(ClassLoss):
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
     power       how strongly costs weigh: 0 is cross-entropy, 1 takes the row sums as they are
     the rest    as in `nn.CrossEntropyLoss`; `weight` multiplies the weights of the penalty
-    when        what a mistake costs depends on the true class alone. Which wrong class is said it
-                cannot see: all costs of a row become one number.
+    when        what a mistake costs depends on the true class alone. It cannot see
+                which wrong class is predicted: all costs of a row become one number.
 
     >>> import torch
     >>> loss = ClassWeightedLoss(Penalty.from_rules(3, {(0, 1): 20.0}))
@@ -68,7 +68,7 @@ class ClassWeightedLoss(ClassLoss):
         )
         self.penalty, self.power = penalty, check_range("power", power, 0.0)
         weights = class_weights(penalty, power=power)
-        self.costs = Held()
+        self.costs = DeviceBuffers()
         self.costs._hold("weights", weights)
         unseen = [name for name, w in zip(penalty.classes, weights, strict=True) if w == 0]
         if unseen:

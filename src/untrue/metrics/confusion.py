@@ -24,7 +24,9 @@ _BLOCK = 2**19
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The cells of a confusion matrix that are not zero: `count[i]` times `true[i]` was `said[i]`.
+    """The cells of a confusion matrix that are not zero.
+
+    `count[i]` examples of class `true[i]` were predicted as `predicted[i]`.
 
     Every measure takes a (k, k) matrix or `Cells`. The matrix of 100,000 classes would take
     80 GB; its cells are at most as many as there are examples.
@@ -32,7 +34,7 @@ class Cells:
 
     n_classes: int
     true: IntArray
-    said: IntArray
+    predicted: IntArray
     count: IntArray
 
     @property
@@ -43,7 +45,7 @@ class Cells:
     @property
     def wrong(self) -> npt.NDArray[np.bool_]:
         """Which cells are errors."""
-        return np.asarray(self.true != self.said)
+        return np.asarray(self.true != self.predicted)
 
     def per_class(self, weights: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
         """`sum of count * weights` over the cells of each true class, shape (k,)."""
@@ -76,12 +78,12 @@ def confusion_matrix(
     >>> confusion_matrix([0, 1, 1], [0, 1, -1], 2, abstained="drop").tolist()
     [[1, 0], [0, 1]]
     """
-    k, true_, said = _read_pair(true, predicted, n_classes, abstained)
+    k, true_, answers = _read_pair(true, predicted, n_classes, abstained)
     counts = np.zeros(k * k, dtype=np.int64)
     # A block of its own for each count would cost k * k zeros; large blocks where k is large.
     block = max(_BLOCK, k * k)
     for start in range(0, len(true_), block):
-        code = _codes(true_[start : start + block], said[start : start + block], k)
+        code = _codes(true_[start : start + block], answers[start : start + block], k)
         counts += np.bincount(code, minlength=k * k)
     return counts.reshape(k, k)
 
@@ -98,8 +100,8 @@ def confusion_cells(
     >>> confusion_cells([7, 7, 99_999], [7, 8, 99_999], 100_000)
     Cells(100000 classes, 3 examples, 3 cells not 0)
     """
-    k, true_, said = _read_pair(true, predicted, n_classes, abstained)
-    code, count = np.unique(_codes(true_, said, k), return_counts=True)
+    k, true_, answers = _read_pair(true, predicted, n_classes, abstained)
+    code, count = np.unique(_codes(true_, answers, k), return_counts=True)
     return Cells(k, code // k, code % k, count.astype(np.int64))
 
 
@@ -110,27 +112,27 @@ def _read_pair(
     if abstained not in ("error", "drop"):
         raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
     true_ = read_labels(true, "true", k)
-    said = read_labels(predicted, "predicted", k, least=-1)
-    check_same_length(true=true_, predicted=said)
-    if said.size and said.min() < 0:
-        answered = said >= 0
+    answers = read_labels(predicted, "predicted", k, least=-1)
+    check_same_length(true=true_, predicted=answers)
+    if answers.size and answers.min() < 0:
+        answered = answers >= 0
         if abstained == "error":
             raise DataError(
                 f"`predicted` abstains (-1) at position {int(np.argmin(answered))} and "
                 f"{int((~answered).sum())} times in all; "
                 'pass abstained="drop" to leave these examples out.'
             )
-        true_, said = true_[answered], said[answered]
-    return k, true_, said
+        true_, answers = true_[answered], answers[answered]
+    return k, true_, answers
 
 
 def _codes(
-    true: npt.NDArray[np.integer[Any]], said: npt.NDArray[np.integer[Any]], k: int
+    true: npt.NDArray[np.integer[Any]], predicted: npt.NDArray[np.integer[Any]], k: int
 ) -> IntArray:
-    """`true * k + said`, in 64 bits whatever the labels came in (uint8 * k would wrap around)."""
+    """`true * k + predicted`, in 64 bits whatever the type (uint8 * k would wrap around)."""
     code = true.astype(np.int64)
     code *= k
-    code += said.astype(np.int64, copy=False)
+    code += predicted.astype(np.int64, copy=False)
     return code
 
 
@@ -145,15 +147,15 @@ def read_confusion(cm: ConfusionLike) -> Cells:
         )
     if matrix.dtype.kind not in "iuf":
         raise ArgumentError(f"`cm` must hold counts; got dtype {matrix.dtype}.")
-    true, said = np.nonzero(matrix)
-    count = matrix[true, said]
-    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are told apart below
+    true, predicted = np.nonzero(matrix)
+    count = matrix[true, predicted]
+    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are distinguished below
         whole = count.astype(np.int64)
     bad = (whole != count) | (count < 0)
     if bad.any():
         first = int(np.argmax(bad))
         raise ArgumentError(
             "`cm` must hold counts (whole numbers, none negative); "
-            f"got {count[first]} at [{true[first]}, {said[first]}]."
+            f"got {count[first]} at [{true[first]}, {predicted[first]}]."
         )
-    return Cells(matrix.shape[0], true, said, whole)
+    return Cells(matrix.shape[0], true, predicted, whole)

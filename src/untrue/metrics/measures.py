@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """One kind of error: `count` times `true` was called `said`, which cost `cost` in all.
+    """One kind of error: `count` times `true` was called `predicted`, at a cost of `cost` in all.
 
-    Unpacks as a row: `for true, said, count, cost in costliest_confusions(cm, penalty)`.
+    Unpacks as a row: `for true, predicted, count, cost in costliest_confusions(cm, penalty)`.
     """
 
     true: str
-    said: str
+    predicted: str
     count: int
     cost: float
 
     def __iter__(self) -> Iterator[Any]:
-        return iter((self.true, self.said, self.count, self.cost))
+        return iter((self.true, self.predicted, self.count, self.cost))
 
 
 def total_error(cm: ConfusionLike) -> float:
@@ -199,10 +199,10 @@ def typicality(
 
 
 def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tuple[Confusion, ...]:
-    """The `n` kinds of error that cost most together, `n[i, j] A[i, j]`, dearest first.
+    """The `n` kinds of error that cost most together, `n[i, j] A[i, j]`, costliest first.
 
-    Rows of (true, said, count, cost) with the names the penalty knows. What costs nothing is left
-    out; equal costs are ordered by count, then by class.
+    Rows of (true, predicted, count, cost) with the names the penalty knows. What costs nothing is
+    left out; equal costs are ordered by count, then by class.
     """
     cells = read_confusion(cm)
     return costliest_cells(cells, weights.costs(cells, penalty), penalty.classes, n)
@@ -222,7 +222,7 @@ def costliest_cells(
     return tuple(
         Confusion(
             names[cells.true[cell]],
-            names[cells.said[cell]],
+            names[cells.predicted[cell]],
             int(cells.count[cell]),
             float(cost[cell]),
         )

@@ -55,9 +55,9 @@ def top_label(
     confidence = np.empty(len(scores))
     correct = np.empty(len(scores), dtype=bool)
     for rows, block in prob_blocks(scores, precision(probs)):
-        said = block.argmax(axis=1)
-        confidence[rows] = block[np.arange(len(said)), said]
-        correct[rows] = said == labels[rows]
+        predicted = block.argmax(axis=1)
+        confidence[rows] = block[np.arange(len(predicted)), predicted]
+        correct[rows] = predicted == labels[rows]
     return confidence, correct
 
 

@@ -100,9 +100,9 @@ class Summary:
             spread = f"  [{found.low:.4g}, {found.high:.4g}]" if found else ""
             lines.append(f"  {name:<24}{number:>10}{spread}")
         if self.costliest:
-            lines.append("  costliest confusions (true -> said: count, cost)")
+            lines.append("  costliest confusions (true -> predicted: count, cost)")
             lines += [
-                f"    {row.true} -> {row.said}: {row.count}, {row.cost:.6g}"
+                f"    {row.true} -> {row.predicted}: {row.count}, {row.cost:.6g}"
                 for row in self.costliest
             ]
         return "\n".join(lines)

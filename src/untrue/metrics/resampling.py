@@ -73,7 +73,7 @@ def bootstrap(
     if len(data) == 1 and _is_confusion(data[0]):
         cells = read_confusion(data[0])
         draws = (
-            Cells(cells.n_classes, cells.true, cells.said, counts)
+            Cells(cells.n_classes, cells.true, cells.predicted, counts)
             for block in draw_counts(cells.count, n_resamples, rng)
             for counts in block
         )
@@ -145,7 +145,7 @@ def resampled_ratios(
     return values, numbers
 
 
-# More kinds of cells than this are slow to draw; costs are then told apart by 32 levels only.
+# More kinds of cells than this are slow to draw; costs are then distinguished by 32 levels only.
 _MANY_KINDS = 2**15
 _LEVELS = 32
 

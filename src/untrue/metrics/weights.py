@@ -51,12 +51,12 @@ def zone_share(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -
 
 def coarse_error(cells: Cells, groups: Groups, classes: Sequence[str] | None = None) -> Weights:
     group = read_groups(groups, cells.n_classes, classes)
-    return _floats(group[cells.true] != group[cells.said]), np.ones(cells.count.size)
+    return _floats(group[cells.true] != group[cells.predicted]), np.ones(cells.count.size)
 
 
 def in_group_share(cells: Cells, groups: Groups, classes: Sequence[str] | None = None) -> Weights:
     group = read_groups(groups, cells.n_classes, classes)
-    stays = cells.wrong & (group[cells.true] == group[cells.said])
+    stays = cells.wrong & (group[cells.true] == group[cells.predicted])
     return _floats(stays), _floats(cells.wrong)
 
 
@@ -73,7 +73,7 @@ def costs(cells: Cells, penalty: Penalty) -> FloatArray:
     """What one example of each cell costs."""
     check_penalty(penalty)
     check_n_classes(penalty.n_classes, cells.n_classes, "penalty")
-    return np.asarray(penalty.cost(cells.true, cells.said), dtype=np.float64)
+    return np.asarray(penalty.cost(cells.true, cells.predicted), dtype=np.float64)
 
 
 def expected_cost(cells: Cells, penalty: Penalty) -> Weights:
@@ -82,7 +82,7 @@ def expected_cost(cells: Cells, penalty: Penalty) -> Weights:
 
 def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
     check_tree(tree, cells.n_classes)
-    return _floats(tree.height(cells.true, cells.said)), _floats(cells.wrong)
+    return _floats(tree.height(cells.true, cells.predicted)), _floats(cells.wrong)
 
 
 def small_class_accuracy(
@@ -99,7 +99,7 @@ def super_class_accuracy(
     classes: Sequence[str] | None = None,
 ) -> Weights:
     group = read_groups(groups, cells.n_classes, classes)
-    right = group[cells.true] == group[cells.said]
+    right = group[cells.true] == group[cells.predicted]
     if subset is None:
         return _floats(right), np.ones(cells.count.size)
     chosen = read_subset(subset, cells.n_classes, classes)[cells.true]

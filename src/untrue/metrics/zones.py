@@ -33,7 +33,7 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
     if is_penalty(zone):
         penalty: Any = zone
         check_n_classes(penalty.n_classes, k, "zone")
-        return np.asarray(penalty.cost(cells.true, cells.said) > 0) & cells.wrong
+        return np.asarray(penalty.cost(cells.true, cells.predicted) > 0) & cells.wrong
     given: Any = zone
     array = to_numpy(given) if is_tensor(given) or hasattr(given, "dtype") else None
     if array is None:
@@ -74,7 +74,7 @@ def _in_mask(cells: Cells, mask: npt.NDArray[Any]) -> BoolArray:
             f"`zone` holds mistakes only, but its mask is true at [{on_diagonal[0]}, "
             f"{on_diagonal[0]}]; clear the diagonal."
         )
-    return np.asarray(mask[cells.true, cells.said])
+    return np.asarray(mask[cells.true, cells.predicted])
 
 
 def _in_pairs(cells: Cells, pairs: list[Any], classes: Sequence[str] | None) -> BoolArray:
@@ -83,8 +83,8 @@ def _in_pairs(cells: Cells, pairs: list[Any], classes: Sequence[str] | None) -> 
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise ArgumentError(f"`zone` must hold (true, predicted) pairs; got {pair!r}.")
-        true, said = class_indices(pair, k, "zone", classes)
-        if true == said:
+        true, predicted = class_indices(pair, k, "zone", classes)
+        if true == predicted:
             raise ArgumentError(f"`zone` holds mistakes only; {tuple(pair)!r} is none.")
-        codes.append(true * k + said)
-    return np.isin(cells.true * k + cells.said, np.asarray(codes, dtype=np.int64))
+        codes.append(true * k + predicted)
+    return np.isin(cells.true * k + cells.predicted, np.asarray(codes, dtype=np.int64))

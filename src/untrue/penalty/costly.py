@@ -1,4 +1,4 @@
-"""The dear mistakes: those that cost more than the cheapest one. They are the zone of a penalty."""
+"""The costly mistakes, those that cost more than the cheapest one: the zone of a penalty."""
 
 from __future__ import annotations
 

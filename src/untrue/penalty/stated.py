@@ -20,7 +20,7 @@ def penalty_over(stated: Any, labels: Sequence[Any] | npt.NDArray[Any]) -> Penal
 
     stated: one of
         None                     every mistake costs 1
-        {(true, said): cost}     rules by label; the key "default" is what every other mistake
+        {(true, predicted): cost}     rules by label; the key "default" is what every other mistake
                                  costs (1 if absent)
         a (k, k) matrix          by position, in the order of the labels; a DataFrame with class
                                  names on both sides goes by name

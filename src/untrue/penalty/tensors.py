@@ -28,7 +28,7 @@ from untrue.penalty.tree import TreePenalty
 EXACT_CLASSES = 2048
 
 
-class Held(nn.Module):
+class DeviceBuffers(nn.Module):
     """Tensors that follow a module to its device and keep their precision."""
 
     def _hold(self, name: str, array: npt.ArrayLike) -> None:
@@ -46,7 +46,7 @@ class Held(nn.Module):
         return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
 
 
-class Costs(Held):
+class Costs(DeviceBuffers):
     """A penalty on a device."""
 
     n_classes: int

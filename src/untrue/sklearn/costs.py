@@ -40,17 +40,17 @@ def mean_cost(
 ) -> float:
     """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
     truth = [name_of(label) for label in np.asarray(y_true).tolist()]
-    said = [name_of(label) for label in np.asarray(y_pred).tolist()]
+    predicted = [name_of(label) for label in np.asarray(y_pred).tolist()]
     if not truth:
         raise DataError("There must be at least one label to score; got none.")
     if classes is not None:
         costs = penalty_over(penalty, classes)
         known = set(costs.classes)
-        for name in {*truth, *said} - known:
+        for name in {*truth, *predicted} - known:
             raise DataError(f"Label {name!r} is not in `classes`{nearest(name, known) or '.'}")
     else:
         costs = penalty_over(penalty, _labels(y_true, y_pred, penalty))
-    return float(np.average(costs.cost(truth, said), weights=sample_weight))
+    return float(np.average(costs.cost(truth, predicted), weights=sample_weight))
 
 
 def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:

@@ -29,7 +29,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
     estimator   a classifier with `predict_proba`; a copy is fitted. Wrap a fitted one in
                 scikit-learn's `FrozenEstimator` and fit on held-out data to calibrate it alone.
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
-                `{(true, said): cost, "default": 1.0}`, or None: all mistakes alike
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike
     calibrate   whether to correct how sure the classifier is, on which this decision stands or
                 falls. One temperature is fitted to the log-probabilities of examples that the
                 classifier was not trained on (`cv` folds; then it is trained on all). It never

@@ -78,7 +78,7 @@ class MetaCostClassifier(CostMetaEstimator):
         if len(np.unique(self.labels_)) < min(2, len(self.classes_)):
             warnings.warn(
                 f"At these costs {name_of(self.labels_[0])!r} is the cheapest answer to every "
-                "training example, so that nothing else will be said.",
+                "training example, so that nothing else will be predicted.",
                 UntrueWarning,
                 stacklevel=2,
             )

@@ -39,7 +39,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A multi-layer perceptron that minimises `(1 - alpha) CE + alpha (cost term)`.
 
     penalty             what each mistake costs: a `Penalty`, a matrix in the order of `classes_`,
-                        rules by label `{(true, said): cost, "default": 1.0}`, or None: all alike
+                        rules by label `{(true, predicted): cost, "default": 1.0}`, or None: equal
     loss                "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
     alpha               share of the cost term, from 0 (plain cross-entropy) to 1
     hidden              widths of the hidden layers; () is logistic regression
@@ -183,8 +183,10 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
         """(N,) Labels, by `decision`."""
         probs = self.predict_proba(X)
-        said = decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
-        return np.asarray(self.classes_[said])
+        predicted = (
+            decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
+        )
+        return np.asarray(self.classes_[predicted])
 
     def _begin(self, n_features: int, rng: np.random.RandomState) -> None:
         self.penalty_ = penalty_over(self.penalty, self.classes_)

@@ -16,10 +16,10 @@ WIDE_SCALE = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Lopsided:
-    """Saying `said` for `true` costs `there`, the other way round only `back`."""
+    """Predicting `predicted` for `true` costs `there`, the other way round only `back`."""
 
     true: str
-    said: str
+    predicted: str
     there: float
     back: float
 
@@ -121,7 +121,7 @@ def _remarks(found: Diagnosis) -> tuple[str, ...]:
         )
     if found.least > 0 and found.greatest / found.least > WIDE_SCALE:
         remarks.append(
-            f"The dearest mistake costs {found.greatest / found.least:,.0f} times the cheapest: "
+            f"The costliest mistake costs {found.greatest / found.least:,.0f} times the cheapest: "
             "the cheap ones will hardly be heard."
         )
     if found.greatest > 0 and not 0.1 <= found.mean <= 10:

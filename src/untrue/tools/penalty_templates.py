@@ -117,14 +117,14 @@ def parse_rule(text: str) -> Rule:
 class Suggestion:
     """A starting penalty, and what the errors that were counted cost under it.
 
-    dearest   the confusions that take most of the cost now; `unseen` are the rules whose mistake
+    costliest   the confusions that take most of the cost now; `unseen` are the rules whose mistake
               never happened in the counts
     """
 
     penalty: Penalty
     expected_cost: float
     total_cost: float
-    dearest: tuple[Confusion, ...]
+    costliest: tuple[Confusion, ...]
     unseen: tuple[Rule, ...]
 
 
@@ -157,20 +157,20 @@ def suggest(
     np.fill_diagonal(matrix, 0.0)
     positions = {name: i for i, name in enumerate(classes)}
     unseen = []
-    for true, said, cost in rules:
+    for true, predicted, cost in rules:
         # Checked by the rules' own builder, for its messages.
-        Penalty.from_rules(classes, {(true, said): cost})
-        i, j = positions[true], positions[said]
+        Penalty.from_rules(classes, {(true, predicted): cost})
+        i, j = positions[true], positions[predicted]
         matrix[i, j] = cost
         if counts[i, j] == 0:
-            unseen.append((true, said, cost))
+            unseen.append((true, predicted, cost))
     penalty = Penalty.from_matrix(matrix, list(classes))
     mean = expected_cost(counts, penalty)
     return Suggestion(
         penalty=penalty,
         expected_cost=mean,
         total_cost=mean * int(counts.sum()) if counts.sum() else 0.0,
-        dearest=costliest_confusions(counts, penalty, 5),
+        costliest=costliest_confusions(counts, penalty, 5),
         unseen=tuple(unseen),
     )
 

@@ -30,7 +30,7 @@ STRENGTHS: dict[str, tuple[float, ...]] = {
     "sosr": (1.0, 5.0),
     "squared-emd": (0.1, 1.0),
 }
-# Of the errors in the dear cells, the share that is left: by training, and by the decision rule.
+# Of the errors in the costly cells, the share that is left: by training, and by the decision rule.
 LEFT = {"bilinear": 0.6, "log-bilinear": 0.4, "soft-labels": 0.7, "sosr": 0.3}
 RULE = 0.35
 
@@ -67,16 +67,16 @@ def configs(
 def outcome(
     config: RunConfig, info: DatasetInfo, left: Mapping[str, float], rate: float
 ) -> RunResult:
-    """Errors that avoid the dear cells as far as `left` and the decision rule say."""
+    """Errors that avoid the costly cells as far as `left` and the decision rule say."""
     rng = np.random.default_rng([config.seed, int(config.run_id[:6], 16)])
     (spec,) = config.score_on
-    dear, k = spec.mask(info), len(info.classes)
+    costly, k = spec.mask(info), len(info.classes)
     power = config.alpha or min(1.0, (config.strength or 0.0) / 5)
     by_training = 1 - (1 - left.get(config.loss, 0.9)) * power if config.penalty else 1.0
 
     def drawn(by_rule: float, more: float) -> np.ndarray[Any, Any]:
         means = np.full((k, k), rate * (1 + more))
-        means[dear] *= by_training * by_rule
+        means[costly] *= by_training * by_rule
         means *= 1 + 0.3 * (1 - by_training)
         np.fill_diagonal(means, 300.0)
         return rng.poisson(means).astype(np.int64)
@@ -119,7 +119,7 @@ def fill_comparison(
 ) -> Sweep:
     """A comparison in a store, but for the runs to `skip`, and with those to `fail` failed.
 
-    left: of the errors in the dear cells, the share a loss leaves at full strength. rate: errors
+    left: of the errors in the costly cells, the share a loss leaves at full strength. rate: errors
     per cell. change: a last word on each result.
     """
     planned = configs(info, costs, methods, range(repetitions))

@@ -18,7 +18,7 @@ from scipy import stats
 from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.report.compare.figures import facets, overview
-from untrue.report.compare.sentences import beaten_in_both, costs_told, finding
+from untrue.report.compare.sentences import beaten_in_both, costs_sentence, finding
 from untrue.report.compare.settings import Comparison
 from untrue.report.compare.tables import (
     methods_table,
@@ -64,7 +64,7 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
     fill(tmp_path / "runs", digits, zones(digits, 4), methods=methods, repetitions=3)
     made = report(tmp_path / "runs", tmp_path / "out")
     stem = "compare-mnist-5k"
-    figures = {f"{what}-{of}" for what in ("frontier", "differences") for of in ("cost", "dear")}
+    figures = {f"{what}-{of}" for what in ("frontier", "differences") for of in ("cost", "costly")}
     assert names(tmp_path / "out") == (
         {"report.html", "report.json", "rows.csv"}
         | {f"figures/{stem}-{name}.{kind}" for name in figures for kind in ("svg", "png")}
@@ -86,15 +86,15 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
     assert "published" not in page.split("<footer>")[1].split("</footer>")[0]
     for name in methods:
         assert f">{name}<" in page
-    (told,) = json.loads((tmp_path / "out" / "report.json").read_text())["sweeps"]
-    assert told["finding"] == made.findings[0]
-    assert told["judged_on_seeds"] == [0, 1, 2]
-    assert told["reference"] == "ce (least cost, calibrated)"
-    assert set(told["frontier"]) == {"expected_cost", "zone_errors"}
-    on, perhaps = (told[name]["zone_errors"] for name in ("frontier", "perhaps_on_frontier"))
+    (made_json,) = json.loads((tmp_path / "out" / "report.json").read_text())["sweeps"]
+    assert made_json["finding"] == made.findings[0]
+    assert made_json["judged_on_seeds"] == [0, 1, 2]
+    assert made_json["reference"] == "ce (least cost, calibrated)"
+    assert set(made_json["frontier"]) == {"expected_cost", "zone_errors"}
+    on, perhaps = (made_json[name]["zone_errors"] for name in ("frontier", "perhaps_on_frontier"))
     assert on
     assert not set(on) & set(perhaps)
-    assert len(told["differences_to_ce_cost"]) == 3 * (1 + 2 + 1) + 2 - 1
+    assert len(made_json["differences_to_ce_cost"]) == 3 * (1 + 2 + 1) + 2 - 1
 
 
 def test_differences_are_paired_by_repetition(
@@ -160,15 +160,17 @@ def test_the_finding_says_so_when_the_free_rule_wins(
             result if result.config.is_baseline else dataclasses.replace(result, decisions=())
         ),
     )
-    said = " ".join(finding(compared(tmp_path)))
-    assert said.startswith(
+    finding_text = " ".join(finding(compared(tmp_path)))
+    assert finding_text.startswith(
         "No method beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
         "expected cost: it costs"
     )
-    assert "the closest was" in said
-    assert "Worse beyond their intervals: 2 of 2." in said
-    assert "No setting is better than ce+cost in total error and expected cost both." in said
-    assert "The decision rule alone takes plain cross-entropy's expected cost from" in said
+    assert "the closest was" in finding_text
+    assert "Worse beyond their intervals: 2 of 2." in finding_text
+    assert (
+        "No setting is better than ce+cost in total error and expected cost both." in finding_text
+    )
+    assert "The decision rule alone takes plain cross-entropy's expected cost from" in finding_text
 
 
 def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
@@ -184,16 +186,16 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
         rate=20.0,
     )
     comparison = compared(tmp_path)
-    said = " ".join(finding(comparison))
-    assert costs_told(comparison) == (
+    finding_text = " ".join(finding(comparison))
+    assert costs_sentence(comparison) == (
         "A mistake inside the right super-class costs 1, any other 5."
     )
-    assert said.startswith(
+    assert finding_text.startswith(
         "1 of 2 methods beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
         "expected cost, "
     )
-    assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in said
-    assert "The same holds against ce+cost without calibration (" in said
+    assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in finding_text
+    assert "The same holds against ce+cost without calibration (" in finding_text
     both = beaten_in_both(comparison, "coarse_error_pct")
     reference = next(arm for arm in comparison.settings if arm == comparison.reference)
     better = [
@@ -206,7 +208,7 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     ]
     assert both.startswith(f"{len(better)} of 15 settings are better than ce+cost in total error")
     assert both.endswith("beyond an interval in at least one (of so many, a few by chance).")
-    assert "its coarse error from" in said
+    assert "its coarse error from" in finding_text
     short = short_table(comparison)
     assert [row[0] for row in short.rows] == ["ce", "ce", "ce+cost", "bilinear", "class-weighted"]
     assert short.strong == frozenset({2})
@@ -237,9 +239,12 @@ def test_the_finding_says_when_only_calibration_was_beaten(
         rate=20.0,
         change=swap,
     )
-    said = " ".join(finding(compared(tmp_path)))
-    assert said.startswith("1 of 1 methods beat")
-    assert "Without the calibration ce+cost costs 0.000 ± 0.000, which none of them beat." in said
+    finding_text = " ".join(finding(compared(tmp_path)))
+    assert finding_text.startswith("1 of 1 methods beat")
+    assert (
+        "Without the calibration ce+cost costs 0.000 ± 0.000, which none of them beat."
+        in finding_text
+    )
 
 
 def test_one_repetition_establishes_nothing_and_says_so(
@@ -247,9 +252,9 @@ def test_one_repetition_establishes_nothing_and_says_so(
 ) -> None:
     fill(tmp_path, digits, zones(digits, 4), methods=("ce", "bilinear"), repetitions=1)
     made = report(tmp_path)
-    (said,) = made.findings
-    assert said.startswith("One repetition, so nothing is established. In it bilinear (")
-    assert "best of 6 settings on the same test examples, which flatters it" in said
+    (finding_text,) = made.findings
+    assert finding_text.startswith("One repetition, so nothing is established. In it bilinear (")
+    assert "best of 6 settings on the same test examples, which flatters it" in finding_text
     page = made.page.read_text()
     assert "With one repetition none of this is beyond chance." in page
     assert "One repetition, so no intervals." in page
@@ -289,7 +294,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
 
 
 @pytest.mark.parametrize(
-    ("methods", "skipped", "said"),
+    ("methods", "skipped", "finding_text"),
     [
         (("ce", "hxe"), "hxe", "Only cross-entropy decided by least expected cost (ce+cost"),
         (("ce", "hxe"), "cross-entropy", "(ce+cost) is not there yet, so nothing can be compared"),
@@ -298,7 +303,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
 def test_a_method_alone_is_already_a_page(
     methods: tuple[str, ...],
     skipped: str,
-    said: str,
+    finding_text: str,
     tmp_path: Path,
     fill: Fill,
     zones: Zones,
@@ -307,7 +312,7 @@ def test_a_method_alone_is_already_a_page(
     options = {"methods": methods, "skip": lambda c: c.loss == skipped}
     fill(tmp_path, digits, zones(digits, 4), repetitions=2, **options)
     made = report(tmp_path)
-    assert said in made.findings[0]
+    assert finding_text in made.findings[0]
     absent = "ce" if skipped == "cross-entropy" else skipped
     assert made.findings[0].endswith(f"Not there yet: {absent}.")
 
@@ -378,8 +383,8 @@ def test_untrue_report_ends_with_the_finding_and_the_path(
     command = [sys.executable, "-m", "untrue", "report", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    *_, said, page = done.stdout.splitlines()
+    *_, finding_text, page = done.stdout.splitlines()
     assert page == str(tmp_path / "report.html")
-    (told,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
-    assert said == told["finding"]
-    assert "ce+cost" in done.stdout.split(said)[0]
+    (made_json,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
+    assert finding_text == made_json["finding"]
+    assert "ce+cost" in done.stdout.split(finding_text)[0]

@@ -32,20 +32,20 @@ def compared(folder: Path) -> Comparison:
     return Comparison(found)
 
 
-def counts(free: int, dear: int) -> np.ndarray[Any, Any]:
-    """100 answers of two classes: `free` errors of cost 1 and `dear` ones of cost 10."""
-    return np.array([[50 - dear, dear], [free, 50 - free]], dtype=np.int64)
+def counts(free: int, costly: int) -> np.ndarray[Any, Any]:
+    """100 answers of two classes: `free` errors of cost 1 and `costly` ones of cost 10."""
+    return np.array([[50 - costly, costly], [free, 50 - free]], dtype=np.int64)
 
 
 PAIR = DatasetInfo("pair", ("a", "b"), (), "f", 100, 100)
 
 
-def dear_cell(seed: int) -> PenaltySpec:
+def costly_cell(seed: int) -> PenaltySpec:
     return PenaltySpec("zone", 10.0, 1.0, ((0, 1),))
 
 
 def exactly(errors: dict[tuple[str, float, str], list[tuple[int, int]]]) -> Callable[..., Any]:
-    """Results with these (free, dear) errors by loss, strength and decision, one per seed."""
+    """Results with these (free, costly) errors by loss, strength and decision, one per seed."""
 
     def change(result: RunResult) -> RunResult:
         config = result.config
@@ -101,20 +101,20 @@ def test_names_of_settings() -> None:
 
 
 def test_the_frontier_is_what_no_other_setting_dominates(tmp_path: Path, fill: Fill) -> None:
-    # (free, dear) errors of one repetition: total error free + dear, cost free + 10 dear.
+    # (free, costly) errors of one repetition: total error free + costly, cost free + 10 costly.
     errors = {
         ("cross-entropy", 0.0, "argmax"): [(4, 4)],  # least total error
         ("cross-entropy", 0.0, "raw"): [(12, 2)],  # dominated by the next
         ("cross-entropy", 0.0, "calibrated"): [(10, 1)],
         ("bilinear", 0.5, "argmax"): [(6, 3)],
-        ("bilinear", 0.9, "argmax"): [(5, 4)],  # as many errors as at 0.5, and dearer
+        ("bilinear", 0.9, "argmax"): [(5, 4)],  # as many errors as at 0.5, and costlier
         ("bilinear", 0.5, "calibrated"): [(10, 1)],  # a tie with ce+cost: neither dominates
-        ("bilinear", 0.9, "calibrated"): [(20, 0)],  # less dear, but dearer in all
+        ("bilinear", 0.9, "calibrated"): [(20, 0)],  # less costly, but costlier in all
     }
     fill(
         tmp_path,
         PAIR,
-        dear_cell,
+        costly_cell,
         methods=("ce", "bilinear"),
         repetitions=1,
         change=exactly(errors),
@@ -168,7 +168,7 @@ def test_a_setting_is_picked_without_the_repetition_it_is_scored_on(
         ("bilinear", 0.9, "argmax"): [(9, 3), (9, 3), (0, 0)],
     }
     methods = ("ce", "bilinear")
-    fill(tmp_path, PAIR, dear_cell, methods=methods, change=exactly(errors))
+    fill(tmp_path, PAIR, costly_cell, methods=methods, change=exactly(errors))
     comparison = compared(tmp_path)
     picked = comparison.pick("bilinear")
     assert [picked.by_seed[seed].alpha for seed in range(3)] == [0.9, 0.9, 0.5]
@@ -209,7 +209,7 @@ def test_without_calibration_the_raw_decision_is_the_reference(tmp_path: Path, f
         ("bilinear", 0.9, "argmax"): [(8, 1)],
     }
     methods = ("ce", "bilinear")
-    fill(tmp_path, PAIR, dear_cell, methods=methods, repetitions=1, change=exactly(errors))
+    fill(tmp_path, PAIR, costly_cell, methods=methods, repetitions=1, change=exactly(errors))
     comparison = compared(tmp_path)
     assert comparison.reference is not None
     assert comparison.reference.decision == "least-cost"
@@ -229,14 +229,14 @@ def test_an_interval_without_width_is_no_evidence() -> None:
     assert not above(None)
 
 
-def test_own_costs_count_the_mistakes_dearer_than_the_cheapest(
+def test_own_costs_count_the_mistakes_costlier_than_the_cheapest(
     tmp_path: Path, fill: Fill, digits: DatasetInfo
 ) -> None:
     matrix = ((0.0, 1.0, 1.0, 7.0), (1.0, 0.0, 1.0, 1.0), (2.5, 1.0, 0.0, 1.0), (1.0, 1.0, 1.0, 0))
     spec = PenaltySpec("matrix", costs=tuple(tuple(map(float, row)) for row in matrix))
     fill(tmp_path, digits, lambda seed: spec, repetitions=2)
     comparison = compared(tmp_path)
-    assert comparison.dear.label == "dear errors (test examples)"
+    assert comparison.costly.label == "costly errors (test examples)"
     for row in comparison.collected.rows:
         assert row.costs == ("" if row.decision == "argmax" else "by a matrix")
         if row.decision == "argmax":

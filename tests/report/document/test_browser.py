@@ -101,9 +101,9 @@ def looked_at(folder: Path, scheme: str) -> dict[str, object]:
     place = [f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=20000"]
     command = [BROWSER, *flags.split(), *place, (folder / "frame.html").as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-    told = re.search(r"<pre>(.*?)</pre>", done.stdout, re.DOTALL)
-    assert told, done.stderr
-    text = told[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    found = re.search(r"<pre>(.*?)</pre>", done.stdout, re.DOTALL)
+    assert found, done.stderr
+    text = found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     found: dict[str, object] = json.loads(text)
     return found
 
@@ -117,7 +117,7 @@ def luminance(colour: str) -> float:
 def test_a_phone_shows_the_whole_page(scheme: str, tmp_path: Path) -> None:
     seen = looked_at(tmp_path, scheme)
     assert seen["drawn"] == [True] * 4
-    assert seen["hover"] == f"truth: catsaid: {NASTY}7 images (in the zone)"
+    assert seen["hover"] == f"truth: catpredicted: {NASTY}7 images (in the zone)"
     assert (seen["images"], seen["alerted"]) == (0, False)
     assert (seen["window"], seen["width"], seen["outside"]) == (390, 390, 0)
     dark = scheme == "dark"

@@ -70,9 +70,9 @@ def test_plotly_stands_in_it_once_and_not_at_all_without_figures() -> None:
 
 def test_figure_data_is_json_that_reads_back() -> None:
     elements = parsed(PAGE)
-    told = [json.loads(script) for script in elements.scripts[:2]]
-    assert told[0] == told[1]
-    assert "&lt;img src=x" in json.dumps(told[0])
+    made_json = [json.loads(script) for script in elements.scripts[:2]]
+    assert made_json[0] == made_json[1]
+    assert "&lt;img src=x" in json.dumps(made_json[0])
 
 
 def test_nothing_is_fetched() -> None:
@@ -124,7 +124,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("missing", "call", "said"),
+    ("missing", "call", "expected"),
     [
         (
             "jinja2",
@@ -151,8 +151,8 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
     ],
 )
 def test_a_missing_package_is_named_with_its_install_line(
-    missing: str, call: str, said: str
+    missing: str, call: str, expected: str
 ) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None\n{call}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f'{said}, which is missing: pip install "untrue[lab]".' in done.stderr
+    assert f'{expected}, which is missing: pip install "untrue[lab]".' in done.stderr

@@ -75,10 +75,12 @@ def test_hovering_a_cell_says_names_count_and_zone() -> None:
     before, after = plotly_figures.draw(FIGURES["confusion"])
     errors, right = before["data"][0], before["data"][1]
     assert errors["hovertext"][0][1] == (
-        f"truth: <b>cat</b><br>said: <b>{SAFE}</b><br>4 images (in the zone)"
+        f"truth: <b>cat</b><br>predicted: <b>{SAFE}</b><br>4 images (in the zone)"
     )
     assert errors["hovertext"][0][0] == ""
-    assert right["hovertext"][0][0] == "truth: <b>cat</b><br>said: <b>cat</b><br>9 images (right)"
+    assert (
+        right["hovertext"][0][0] == "truth: <b>cat</b><br>predicted: <b>cat</b><br>9 images (right)"
+    )
     assert after["data"][0]["hovertext"][0][1].endswith("0 images (in the zone)")
 
 
@@ -96,7 +98,7 @@ def test_empty_cells_of_many_classes_cost_nothing() -> None:
     names = tuple(f"c{i}" for i in range(k))
     (panel,) = plotly_figures.draw(Confusion("t", "see", names, (Panel("", values),)))
     assert len(json.dumps(panel)) < 200_000
-    assert "said: <b>c4</b><br>2 images" in panel["data"][0]["hovertext"][3][4]
+    assert "predicted: <b>c4</b><br>2 images" in panel["data"][0]["hovertext"][3][4]
 
 
 def test_intervals_reach_from_low_to_high_and_hover_gives_the_true_place() -> None:

@@ -29,12 +29,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> FitResult:
 
 def changed(found: FitResult, low: float, high: float) -> FitResult:
     """The same with another interval of the change in cost."""
-    way = found.ways[found.chosen]
-    assert way.change is not None
+    variant = found.variants[found.chosen]
+    assert variant.change is not None
     cost = Interval((low + high) / 2, low, high, 0.95)
-    new = dataclasses.replace(way, change=dataclasses.replace(way.change, expected_cost=cost))
-    ways = [new if each is way else each for each in found.ways]
-    return dataclasses.replace(found, ways=tuple(ways))
+    new = dataclasses.replace(
+        variant, change=dataclasses.replace(variant.change, expected_cost=cost)
+    )
+    variants = [new if each is variant else each for each in found.variants]
+    return dataclasses.replace(found, variants=tuple(variants))
 
 
 def test_the_finding_follows_the_interval(found: FitResult) -> None:
@@ -44,21 +46,21 @@ def test_the_finding_follows_the_interval(found: FitResult) -> None:
 
 
 def test_the_model_that_is_kept_stands_out(found: FitResult) -> None:
-    table = fit_page.ways_table(found)
-    assert [row[0] for row in table.rows] == [way.name for way in found.ways]
+    table = fit_page.variants_table(found)
+    assert [row[0] for row in table.rows] == [variant.name for variant in found.variants]
     assert table.strong == {2}
     changes = fit_page.changes_table(found)
     assert changes is not None
-    assert [changes.rows[i][0] for i in changes.strong] == [found.ways[2].name]
+    assert [changes.rows[i][0] for i in changes.strong] == [found.variants[2].name]
     assert len(changes.rows) == 3
 
 
 def test_before_and_after_count_the_same_errors(found: FitResult) -> None:
-    figure = fit_page._change_figure(found, found.ways[0], found.ways[2])
-    after = found.ways[2].confusion
+    figure = fit_page._change_figure(found, found.variants[0], found.variants[2])
+    after = found.variants[2].confusion
     for row in figure.rows:
-        true, said = (int(part) for part in row.name.split(" → "))
-        cell = (after.true == true) & (after.said == said)
+        true, predicted = (int(part) for part in row.name.split(" → "))
+        cell = (after.true == true) & (after.predicted == predicted)
         assert row.after == after.count[cell].sum()
 
 
@@ -69,7 +71,7 @@ def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
     alone = fit(
         open_source(tmp_path / "d.npz"), None, loss="cross-entropy", settings=Settings(epochs=3)
     )
-    alone = dataclasses.replace(alone, ways=alone.ways[:1])
+    alone = dataclasses.replace(alone, variants=alone.variants[:1])
     assert fit_page.changes_table(alone) is None
     page = render(fit_page.fit_page(alone))
     assert "Before and after" not in page
@@ -79,7 +81,9 @@ def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
 def test_the_numbers_for_other_programs_are_those_shown(found: FitResult) -> None:
     numbers = fit_page.metrics(found)
     assert numbers["test"] == found.sizes[2]
-    assert [way["name"] for way in numbers["ways"]] == [way.name for way in found.ways]
-    assert "change" not in numbers["ways"][0]
-    kept = numbers["ways"][2]["change"]["expected_cost"]
+    assert [variant["name"] for variant in numbers["variants"]] == [
+        variant.name for variant in found.variants
+    ]
+    assert "change" not in numbers["variants"][0]
+    kept = numbers["variants"][2]["change"]["expected_cost"]
     assert kept["low"] <= kept["value"] <= kept["high"]

@@ -83,11 +83,11 @@ def test_the_figure_has_every_setting_the_limits_and_the_chosen_one(found: TuneR
 
 
 def test_the_steps_tell_the_order_and_what_is_kept(found: TuneResult) -> None:
-    told = tune_page.steps(found)
-    assert told[0].startswith("1. The plain model: ")
-    assert "over" in told[0]
-    assert sum("This one is kept." in line for line in told) == 1
-    assert told[-1] == "It ended because a setting meets everything."
+    lines = tune_page.steps(found)
+    assert lines[0].startswith("1. The plain model: ")
+    assert "over" in lines[0]
+    assert sum("This one is kept." in line for line in lines) == 1
+    assert lines[-1] == "It ended because a setting meets everything."
 
 
 def test_names_are_shown_and_never_run(found: TuneResult) -> None:
@@ -98,7 +98,7 @@ def test_names_are_shown_and_never_run(found: TuneResult) -> None:
 
 
 def test_the_numbers_for_other_programs_are_plain_json(found: TuneResult) -> None:
-    told = json.loads(json.dumps(plain(tune_page.metrics(found)), allow_nan=False))
-    assert told["setting"] == found.setting.name
-    assert told["budgets"][0]["held_out"]["errors"] == found.verdicts[0].held_out.errors
-    assert len(told["trials"]) == len(found.trials)
+    lines = json.loads(json.dumps(plain(tune_page.metrics(found)), allow_nan=False))
+    assert lines["setting"] == found.setting.name
+    assert lines["budgets"][0]["held_out"]["errors"] == found.verdicts[0].held_out.errors
+    assert len(lines["trials"]) == len(found.trials)

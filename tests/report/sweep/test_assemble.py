@@ -72,9 +72,9 @@ def test_class_names_are_escaped_everywhere(zone_report: Report) -> None:
 
 def test_json_holds_every_arm_with_its_numbers(zone_report: Report) -> None:
     out = zone_report.page.parent
-    told = json.loads((out / "report.json").read_text())
-    assert set(told["files"]) == names(out) - {"report.json"}
-    (sweep,) = told["sweeps"]
+    made_json = json.loads((out / "report.json").read_text())
+    assert set(made_json["files"]) == names(out) - {"report.json"}
+    (sweep,) = made_json["sweeps"]
     assert (sweep["expected"], sweep["done"], sweep["failed"], sweep["missing"]) == (27, 27, [], [])
     assert len(sweep["arms"]) == 2 * (1 + 4) * 2
     arm = next(a for a in sweep["arms"] if a["loss"] == "bilinear" and a["alpha"] == 0.9)
@@ -165,9 +165,9 @@ def test_a_partial_sweep_reports_what_is_there_and_names_what_is_not(
     assert "What is missing" in page
     assert "ArithmeticError: loss became NaN" in page
     assert "One repetition, so no intervals." in page
-    told = json.loads((tmp_path / "report.json").read_text())["sweeps"][0]
-    assert (told["done"], len(told["failed"]), len(told["missing"])) == (3, 2, 13)
-    assert told["failed"][0]["reason"] == "ArithmeticError: loss became NaN"
+    made_json = json.loads((tmp_path / "report.json").read_text())["sweeps"][0]
+    assert (made_json["done"], len(made_json["failed"]), len(made_json["missing"])) == (3, 2, 13)
+    assert made_json["failed"][0]["reason"] == "ArithmeticError: loss became NaN"
 
 
 @pytest.mark.parametrize("experiment", ["demo", "hierarchy", "small-sample"])

@@ -82,10 +82,12 @@ def test_positions_are_read_as_labels(
     answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     true, probs = answers
-    said = probs.argmax(axis=1)
-    pa.parquet.write_table(pa.table({"truth": true, "predicted": said}), tmp_path / "p.parquet")
+    predicted = probs.argmax(axis=1)
+    pa.parquet.write_table(
+        pa.table({"truth": true, "predicted": predicted}), tmp_path / "p.parquet"
+    )
     found = audit(tmp_path / "p.parquet", Penalty.from_rules(CLASSES, {}))
-    assert found.summary.accuracy == pytest.approx((true == said).mean())
+    assert found.summary.accuracy == pytest.approx((true == predicted).mean())
     assert "0 is taken for the first class of the penalty, 'cat'" in found.notes[0]
 
 
@@ -100,9 +102,9 @@ def test_abstentions_are_counted_and_left_out_on_both_sides(
     answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     true, probs = answers
-    said = np.array([*CLASSES, "(abstained)"], dtype=object)[probs.argmax(axis=1)]
-    said[:100] = "(abstained)"
-    path = write(tmp_path / "p.parquet", true, probs, predicted=said.astype(str))
+    predicted = np.array([*CLASSES, "(abstained)"], dtype=object)[probs.argmax(axis=1)]
+    predicted[:100] = "(abstained)"
+    path = write(tmp_path / "p.parquet", true, probs, predicted=predicted.astype(str))
     found = audit(path, Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0}))
     assert (found.summary.n, found.summary.abstained) == (1400, 100)
     assert found.decision is not None

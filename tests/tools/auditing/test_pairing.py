@@ -21,16 +21,16 @@ def test_the_values_are_those_of_a_loop() -> None:
     true, before, after = example(4, 300)
     penalty = Penalty.from_ordinal(4, power=2.0)
     found = paired_change(true, before, after, penalty, above=1.0)
-    right = cost = dear = changed = 0.0
+    right = cost = costly = changed = 0.0
     for t, b, a in zip(true.tolist(), before.tolist(), after.tolist(), strict=True):
         changed += b != a
         right += (a == t) - (b == t)
         cost += penalty.cost(t, a) - penalty.cost(t, b)
-        dear += (penalty.cost(t, a) > 1.0) - (penalty.cost(t, b) > 1.0)
+        costly += (penalty.cost(t, a) > 1.0) - (penalty.cost(t, b) > 1.0)
     assert (found.n, found.changed) == (300, changed)
     assert found.accuracy.value == pytest.approx(right / 300)
     assert found.expected_cost.value == pytest.approx(cost / 300)
-    assert found.zone_errors.value == pytest.approx(dear)
+    assert found.zone_errors.value == pytest.approx(costly)
 
 
 @pytest.mark.parametrize("real_valued", [False, True])

@@ -16,7 +16,7 @@ from untrue.tools.fitting.fit import FitResult, fit
 from untrue.tools.fitting.networks import NetworkSpec, build, choose_network
 from untrue.tools.fitting.predict import predict, read_data
 from untrue.tools.fitting.training import Examples, Settings, logits_of, mean_loss, train
-from untrue.tools.reading.images import ImageRules
+from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import open_source
 
 QUICK = Settings(epochs=12, patience=4, learning_rate=5e-3)
@@ -28,27 +28,27 @@ def fitted(patients_csv: Path, patient_costs: Penalty) -> FitResult:
 
 
 def test_every_way_is_measured_on_the_same_unseen_examples(fitted: FitResult) -> None:
-    assert [way.name for way in fitted.ways] == [
+    assert [variant.name for variant in fitted.variants] == [
         "cross-entropy",
         "cross-entropy + least cost",
         "bilinear, alpha 0.5",
         "bilinear, alpha 0.5 + least cost",
     ]
     assert fitted.chosen == 2
-    assert {way.summary.n for way in fitted.ways} == {fitted.sizes[2]} == {60}
+    assert {variant.summary.n for variant in fitted.variants} == {fitted.sizes[2]} == {60}
     assert sum(fitted.sizes) == 300
-    plain = fitted.ways[0]
+    plain = fitted.variants[0]
     assert plain.change is None
-    for way in fitted.ways[1:]:
-        assert way.change is not None
-        assert way.summary.expected_cost is not None
+    for variant in fitted.variants[1:]:
+        assert variant.change is not None
+        assert variant.summary.expected_cost is not None
         assert plain.summary.expected_cost is not None
-        difference = way.summary.expected_cost - plain.summary.expected_cost
-        assert way.change.expected_cost.value == pytest.approx(difference)
+        difference = variant.summary.expected_cost - plain.summary.expected_cost
+        assert variant.change.expected_cost.value == pytest.approx(difference)
 
 
 def test_the_costs_are_heard(fitted: FitResult) -> None:
-    before, after = fitted.ways[0].summary, fitted.ways[fitted.chosen].summary
+    before, after = fitted.variants[0].summary, fitted.variants[fitted.chosen].summary
     assert fitted.zone_above == 1.0
     assert after.zone_errors is not None
     assert before.zone_errors is not None
@@ -64,8 +64,10 @@ def test_the_same_seed_gives_the_same_model(
     source = open_source(patients_csv, target="diagnosis")
     again = fit(source, patient_costs, settings=QUICK, baseline=False)
     assert torch.equal(torch.get_rng_state(), state)
-    assert [way.name for way in again.ways] == [way.name for way in fitted.ways[2:]]
-    inputs = source.inputs(again.model.rules)
+    assert [variant.name for variant in again.variants] == [
+        variant.name for variant in fitted.variants[2:]
+    ]
+    inputs = source.inputs(again.model.preprocessing)
     np.testing.assert_array_equal(again.model.probs(inputs), fitted.model.probs(inputs))
     other = fit(
         source,
@@ -82,7 +84,7 @@ def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -
     with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
         fit(source, None, settings=QUICK)
     found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
-    assert [way.name for way in found.ways] == [
+    assert [variant.name for variant in found.variants] == [
         "cross-entropy",
         "cross-entropy + least cost",
     ]
@@ -157,9 +159,9 @@ def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
     costs = Penalty.from_rules([f"digit {i}" for i in range(10)], {}, default=1.0)
     found = fit(source, costs, settings=Settings(epochs=15, learning_rate=5e-3), baseline=False)
     assert source.kind == "npz table"
-    assert found.ways[0].summary.accuracy > 0.7
+    assert found.variants[0].summary.accuracy > 0.7
     answers = predict(found.model, read_data(found.model, tmp_path / "d.npz"))
-    assert (answers.said == digits.target[:400]).mean() > 0.9
+    assert (answers.predicted == digits.target[:400]).mean() > 0.9
     np.savez(tmp_path / "wide.npz", X=digits.data[:5, :60])
     with pytest.raises(DataError, match="the model learned from 64 columns; 'X' has 60"):
         predict(found.model, read_data(found.model, tmp_path / "wide.npz"))
@@ -173,7 +175,7 @@ def test_an_npz_of_images_is_images_in_any_layout(layout: str, tmp_path: Path) -
     np.savez(tmp_path / "d.npz", X=x, y=digits.target[:120].astype(str))
     source = open_source(tmp_path / "d.npz")
     assert source.kind == "npz images"
-    assert source.find_rules(np.arange(9)) == ImageRules(1, 8, 8)
+    assert source.fit_preprocessing(np.arange(9)) == ImagePreprocessing(1, 8, 8)
     found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
     assert found.model.spec == NetworkSpec("cnn", (1, 8, 8), 10)
 
@@ -191,13 +193,13 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
     found = fit(source, costs, settings=Settings(epochs=6, learning_rate=5e-3), baseline=False)
     assert found.sizes[2] == held_out
     assert found.model.spec.inputs == (1, 17, 17)
-    assert found.ways[0].summary.accuracy > 0.9
+    assert found.variants[0].summary.accuracy > 0.9
     answers = predict(found.model, read_data(found.model, tmp_path / "test"))
     assert answers.ids is not None
     assert answers.ids[0] == "file"
     assert answers.ids[1][0].startswith("one/")
     assert answers.truth is not None
-    assert [found.model.classes[i] for i in answers.said[:3]] == ["one"] * 3
+    assert [found.model.classes[i] for i in answers.predicted[:3]] == ["one"] * 3
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,10 @@ def test_what_is_loaded_answers_as_what_was_saved(
     fitted: FitResult, saved: Path, source: Source
 ) -> None:
     model = load_model(saved)
-    inputs = source.inputs(fitted.model.rules)
-    np.testing.assert_array_equal(source.inputs(model.rules), inputs)
+    inputs = source.inputs(fitted.model.preprocessing)
+    np.testing.assert_array_equal(source.inputs(model.preprocessing), inputs)
     np.testing.assert_array_equal(model.probs(inputs), fitted.model.probs(inputs))
-    for name in ("kind", "penalty", "rules", "spec", "temperature", "target", "training"):
+    for name in ("kind", "penalty", "preprocessing", "spec", "temperature", "target", "training"):
         assert getattr(model, name) == getattr(fitted.model, name)
     assert json.loads((saved / "metrics.json").read_text()) == {"share": None}
 
@@ -120,7 +120,7 @@ def test_costs_to_decide_by_come_back_and_only_they_ask_for_a_newer_program(
     model = load_model(folder)
     assert model.decision == costs
     np.testing.assert_array_equal(
-        predict(model, source).said, predict(fitted.model, source, decision="cost").said
+        predict(model, source).predicted, predict(fitted.model, source, decision="cost").predicted
     )
     formats = [json.loads((at / "model.json").read_text())["format"] for at in (saved, folder)]
     assert formats == [1, 2]

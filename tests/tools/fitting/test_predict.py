@@ -53,12 +53,12 @@ def test_the_rows_are_those_of_the_data_and_an_audit_reads_them(
 def test_argmax_and_other_costs_decide_as_asked(model: Model, patients_csv: Path) -> None:
     source = read_data(model, patients_csv)
     plain = predict(model, source)
-    np.testing.assert_array_equal(plain.said, plain.probs.argmax(axis=1))
+    np.testing.assert_array_equal(plain.predicted, plain.probs.argmax(axis=1))
     costs = Penalty.from_rules(["tumour", "healthy", "benign"], {}, default=0.0).matrix() + 0.0
     costs[0, 1:] = 50.0  # never miss a tumour; other mistakes are free
     other = Penalty.from_matrix(costs, ["tumour", "healthy", "benign"])
     found = predict(model, source, decision="cost", penalty=other)
-    assert {model.classes[i] for i in found.said} == {"tumour"}
+    assert {model.classes[i] for i in found.predicted} == {"tumour"}
 
 
 def test_abstaining_is_written_and_audited(
@@ -88,7 +88,7 @@ def test_data_without_labels_are_labelled_too(
     found = predict(model, read_data(model, tmp_path / "d.csv"))
     labelled = predict(model, read_data(model, patients_csv))
     assert found.truth is None
-    np.testing.assert_array_equal(found.said, labelled.said)
+    np.testing.assert_array_equal(found.predicted, labelled.predicted)
 
 
 def test_labels_with_gaps_are_not_taken_for_the_truth(
@@ -113,7 +113,7 @@ def test_true_classes_that_the_model_cannot_say_are_a_warning(
     )
     source = read_data(model, tmp_path / "d.csv")
     with pytest.warns(UntrueWarning, match="1 class that the model does not know: martian"):
-        assert len(predict(model, source).said) == 300
+        assert len(predict(model, source).predicted) == 300
 
 
 def test_an_unseen_category_is_a_warning_and_other(
@@ -124,7 +124,7 @@ def test_an_unseen_category_is_a_warning_and_other(
     pa.csv.write_csv(changed, tmp_path / "d.csv")
     source = read_data(model, tmp_path / "d.csv")
     with pytest.warns(UntrueWarning, match=r"\('Atlantis'\) in 10 of 10 rows; they are taken as"):
-        assert len(predict(model, source).said) == 10
+        assert len(predict(model, source).predicted) == 10
 
 
 def test_renamed_columns_and_text_for_numbers_are_told(

@@ -15,8 +15,8 @@ from PIL import Image
 
 from untrue.errors import DataError
 from untrue.tools.reading.images import (
-    ImageRules,
-    find_rules,
+    ImagePreprocessing,
+    fit_images,
     has_split,
     list_classes,
     list_images,
@@ -46,21 +46,21 @@ def test_sizes_and_colours_are_brought_to_one(tmp_path: Path) -> None:
     grey = image(tmp_path / "a.png", (20, 30))
     wide = image(tmp_path / "b.png", (90, 24), "RGB", 200)
     clear = image(tmp_path / "c.png", (24, 24), "RGBA", 50)
-    rules = find_rules([grey, wide, clear])
-    assert rules == ImageRules(3, 24, 24)
+    rules = fit_images([grey, wide, clear])
+    assert rules == ImagePreprocessing(3, 24, 24)
     pixels = read_images([grey, wide, clear], rules)
     assert pixels.shape == (3, 3, 24, 24)
     assert pixels.dtype == np.uint8
     assert [int(each.mean()) for each in pixels] == [99, 200, 50]
-    assert find_rules([grey]) == ImageRules(1, 20, 20)
-    assert find_rules([image(tmp_path / "d.png", (500, 300))]) == ImageRules(1, 64, 64)
-    assert find_rules([grey], size=12) == ImageRules(1, 12, 12)
+    assert fit_images([grey]) == ImagePreprocessing(1, 20, 20)
+    assert fit_images([image(tmp_path / "d.png", (500, 300))]) == ImagePreprocessing(1, 64, 64)
+    assert fit_images([grey], size=12) == ImagePreprocessing(1, 12, 12)
 
 
 def test_sixteen_bits_keep_their_range(tmp_path: Path) -> None:
     values = np.array([[0, 65535], [32768, 0]], dtype=np.uint16)
     Image.fromarray(values).save(tmp_path / "deep.png")
-    pixels = read_images([tmp_path / "deep.png"], ImageRules(1, 2, 2))
+    pixels = read_images([tmp_path / "deep.png"], ImagePreprocessing(1, 2, 2))
     assert pixels[0, 0].tolist() == [[0, 255], [127, 0]]
 
 
@@ -68,7 +68,7 @@ def test_what_is_no_image_is_named(tmp_path: Path) -> None:
     image(tmp_path / "cat/a.png")
     (tmp_path / "cat/notes.png").write_text("not an image")
     with pytest.raises(DataError, match=r"notes\.png is not an image \(PNG, JPEG, .*; remove it"):
-        read_images(list_images(tmp_path).files, ImageRules(1, 8, 8))
+        read_images(list_images(tmp_path).files, ImagePreprocessing(1, 8, 8))
 
 
 def test_an_image_cut_short_is_named(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_an_image_cut_short_is_named(tmp_path: Path) -> None:
     Image.fromarray(rng.integers(256, size=(64, 64), dtype=np.uint8)).save(whole)
     whole.write_bytes(whole.read_bytes()[:1500])
     with pytest.raises(DataError, match=r"a\.png is not readable as a whole image"):
-        read_images([whole], ImageRules(1, 8, 8))
+        read_images([whole], ImagePreprocessing(1, 8, 8))
 
 
 def test_folders_that_are_none_of_classes_are_refused(tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_folders_that_are_none_of_classes_are_refused(tmp_path: Path) -> None:
 
 
 def test_rules_come_back_from_json_and_nonsense_is_refused() -> None:
-    rules = ImageRules(3, 24, 32)
-    assert ImageRules.from_json(rules.as_json()) == rules
+    rules = ImagePreprocessing(3, 24, 32)
+    assert ImagePreprocessing.from_json(rules.as_json()) == rules
     with pytest.raises(DataError, match="no size of image"):
-        ImageRules.from_json({**rules.as_json(), "channels": 7})
+        ImagePreprocessing.from_json({**rules.as_json(), "channels": 7})
     with pytest.raises(DataError, match="not readable"):
-        ImageRules.from_json({})
+        ImagePreprocessing.from_json({})
 
 
 def test_eps_is_not_handed_to_ghostscript_whatever_its_ending(
@@ -118,7 +118,7 @@ def test_eps_is_not_handed_to_ghostscript_whatever_its_ending(
     # A process of its own: Pillow looks for Ghostscript once.
     code = (
         "import sys; from pathlib import Path; from untrue.tools.reading.images import *\n"
-        "read_images([Path(sys.argv[1])], ImageRules(1, 8, 8))"
+        "read_images([Path(sys.argv[1])], ImagePreprocessing(1, 8, 8))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(picture)], capture_output=True, text=True
@@ -137,7 +137,7 @@ def test_a_small_file_of_enormous_size_is_refused(edge: int, tmp_path: Path) -> 
     bomb = tmp_path / "bomb.png"
     bomb.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b""))
     with pytest.raises(DataError, match=r"bomb\.png (has 9,000 x 9,000 pixels|.* exceeds limit)"):
-        find_rules([bomb])
+        fit_images([bomb])
 
 
 def test_a_pipe_among_the_images_is_named_and_not_waited_for(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_pipe_among_the_images_is_named_and_not_waited_for(tmp_path: Path) -> 
         with pytest.raises(DataError, match=r"dog/b\.png is not a plain file \(a pipe"):
             read(tmp_path)
     with pytest.raises(DataError, match=r"dog/b\.png is not a plain file \(a pipe"):
-        find_rules([tmp_path / "dog/b.png"])
+        fit_images([tmp_path / "dog/b.png"])
 
 
 @pytest.mark.parametrize(

@@ -34,17 +34,17 @@ def judge(text: str, true: np.ndarray, max_drop: float | None = None) -> Judge:
     return Judge(true, COSTS, resolved, provable, 0.95, max_drop)
 
 
-def sure(said: np.ndarray) -> np.ndarray:
-    """Probabilities whose most probable class is `said`."""
-    return np.eye(3)[said] * 0.9 + 0.1 / 3
+def sure(predicted: np.ndarray) -> np.ndarray:
+    """Probabilities whose most probable class is `predicted`."""
+    return np.eye(3)[predicted] * 0.9 + 0.1 / 3
 
 
 @pytest.mark.parametrize(("errors", "kept"), [(0, True), (4, True), (5, False), (9, False)])
 def test_the_upper_bound_decides_and_not_the_rate(errors: int, kept: bool) -> None:
     # 5 of 1000 is half the limit, but its bound is 1.05 %.
     true = np.zeros(1000, dtype=np.int64)
-    said = np.where(np.arange(1000) < errors, 1, 0)
-    trial = judge("tumour->benign <= 1%", true).trial(Setting(Recipe()), sure(said))
+    predicted = np.where(np.arange(1000) < errors, 1, 0)
+    trial = judge("tumour->benign <= 1%", true).trial(Setting(Recipe()), sure(predicted))
     assert trial.met == trial.kept[0] == kept
     assert trial.verdicts[0].rate == errors / 1000
 
@@ -54,8 +54,8 @@ def test_where_no_count_could_show_it_only_no_error_will_do(errors: int, kept: b
     true = np.zeros(597, dtype=np.int64)
     found = judge("tumour->benign <= 0.5%", true)
     assert found.provable == (False,)
-    said = np.where(np.arange(597) < errors, 1, 0)
-    assert found.trial(Setting(Recipe()), sure(said)).met == kept
+    predicted = np.where(np.arange(597) < errors, 1, 0)
+    assert found.trial(Setting(Recipe()), sure(predicted)).met == kept
 
 
 def test_598_tumours_without_an_error_show_half_a_percent() -> None:
@@ -85,14 +85,14 @@ def test_a_mean_cost_needs_many_too_and_never_can_not_be_shown() -> None:
 
 def test_the_drop_is_a_limit_too_and_the_excess_is_the_greatest() -> None:
     true = np.zeros(1000, dtype=np.int64)
-    said = np.where(np.arange(1000) < 30, 2, 0)
+    predicted = np.where(np.arange(1000) < 30, 2, 0)
     found = judge("tumour->benign <= 1%", true, max_drop=2.0)
-    trial = found.trial(Setting(Recipe()), sure(said), plain=1.0)
+    trial = found.trial(Setting(Recipe()), sure(predicted), plain=1.0)
     assert trial.kept == (True,)
     assert trial.drop == pytest.approx(3.0)
     assert not trial.met
     assert found.excess(trial) == pytest.approx(0.5)
-    exact = found.trial(Setting(Recipe()), sure(said), plain=0.99)
+    exact = found.trial(Setting(Recipe()), sure(predicted), plain=0.99)
     assert exact.met
     assert found.excess(exact) == pytest.approx(0)
 
@@ -103,11 +103,11 @@ def test_decisions_are_by_the_costs_that_the_setting_names() -> None:
     assert decision_costs(Setting(Recipe()), COSTS, budgets) is None
     own = decision_costs(Setting(Recipe(), "penalty"), COSTS, budgets)
     assert own == COSTS
-    dearer = decision_costs(Setting(Recipe(), "penalty", (5.0, 1.0)), COSTS, budgets)
-    assert dearer is not None
-    assert dearer.cost("tumour", "benign") == 100.0
+    costlier = decision_costs(Setting(Recipe(), "penalty", (5.0, 1.0)), COSTS, budgets)
+    assert costlier is not None
+    assert costlier.cost("tumour", "benign") == 100.0
     assert decide(probs, COSTS).tolist() == [0, 1]
-    assert decide(probs, dearer).tolist() == [0, 0]
+    assert decide(probs, costlier).tolist() == [0, 0]
     even = decision_costs(Setting(Recipe(), "even", (4.0, 1.0)), COSTS, budgets)
     assert even is not None
     np.testing.assert_allclose(even.matrix(), [[0, 4, 1], [1, 0, 1], [1, 1, 0]])
@@ -118,8 +118,10 @@ def test_decisions_are_by_the_costs_that_the_setting_names() -> None:
 
 def test_settings_are_told_in_words() -> None:
     budgets = ("tumour->benign <= 1%", "zone <= 2%")
-    told = described(Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "even", (4.0, 1.0)), budgets)
-    assert told == (
+    description = described(
+        Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "even", (4.0, 1.0)), budgets
+    )
+    assert description == (
         "training by bilinear, alpha 0.6 with zone x 2, deciding by least expected cost where all "
         "mistakes count alike but tumour->benign x 4"
     )

@@ -21,7 +21,7 @@ COSTS = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}, de
 
 @dataclass
 class Answers:
-    """A workshop whose networks are probabilities of the tumour, by the alpha they learn with.
+    """A trainer whose networks are probabilities of the tumour, by the alpha they learn with.
 
     The first `missed` tumours look benign, with a chance of `doubt` of being tumours.
     """
@@ -63,7 +63,7 @@ def test_a_plain_model_within_budget_is_kept_as_it_is() -> None:
     assert answers.asked == [Recipe()]
 
 
-def test_least_cost_by_the_penalty_is_asked_before_anything_dearer() -> None:
+def test_least_cost_by_the_penalty_is_asked_before_anything_costlier() -> None:
     result = found(Answers({0.0: 50}, doubt=0.3))
     chosen = result.trials[result.chosen]
     assert (chosen.setting.base, chosen.setting.multipliers, chosen.met) == ("penalty", (), True)
@@ -92,7 +92,7 @@ def test_training_comes_last_and_the_weakest_alpha_that_holds_is_kept() -> None:
     assert chosen.setting.base == "argmax"
     assert [recipe.alpha for recipe in answers.asked] == [0.0, 0.3, 0.3, 0.6, 0.6]
     assert result.trained == 4
-    assert titles(result)[2] == "Dearer mistakes in the decision"
+    assert titles(result)[2] == "Costlier mistakes in the decision"
 
 
 def test_a_decision_that_costs_too_many_right_answers_is_passed_over() -> None:

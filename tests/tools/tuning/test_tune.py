@@ -83,10 +83,10 @@ def test_it_is_the_free_decision_that_does_it_and_the_bound_that_says_so(
 def test_the_held_out_verdict_is_that_of_the_model_that_is_kept(ten: list[TuneResult]) -> None:
     result = ten[0]
     # The held-out part is the same for the same seed, whatever the budget.
-    said = result.predict(X)
-    assert said.dtype.kind == "i"
-    assert (said == Y).mean() > 0.9
-    false = int(((said == 8) & (Y != 8)).sum())
+    predicted = result.predict(X)
+    assert predicted.dtype.kind == "i"
+    assert (predicted == Y).mean() > 0.9
+    false = int(((predicted == 8) & (Y != 8)).sum())
     plain = int(((result.probs(X).argmax(axis=1) == 8) & (Y != 8)).sum())
     assert result.verdicts[0].held_out.errors <= false < plain
 
@@ -116,19 +116,19 @@ def test_an_impossible_budget_is_reported_with_the_closest(
     assert titles == [
         "The plain model",
         "Least expected cost by the penalty",
-        "Dearer mistakes in the decision",
+        "Costlier mistakes in the decision",
         "Training by bilinear, alpha 0.3",
     ]
 
 
 def test_too_few_examples_are_told_first_and_nothing_is_called_proved() -> None:
-    told: list[str] = []
-    result = tuned(budgets="8->1 <= 0.5%", tell=told.append, trials=0, confidence=0.95)
-    assert told[0].startswith(
+    lines: list[str] = []
+    result = tuned(budgets="8->1 <= 0.5%", tell=lines.append, trials=0, confidence=0.95)
+    assert lines[0].startswith(
         "8->1 <= 0.5%: to show this at 95 % takes at least 598 examples of '8' without any error; "
         "there are 131 in the part to tune on and 43 in the held-out part."
     )
-    assert result.notes == (told[0],)
+    assert result.notes == (lines[0],)
     assert result.stopped in ("no training was asked for", "a setting meets everything")
     assert not result.proved
     assert all(trial.verdicts[0].errors == 0 for trial in result.trials if all(trial.kept))
@@ -140,10 +140,10 @@ def test_what_was_trained_is_not_trained_again_for_other_budgets(
     before, path = impossible
     record = Record(path)
     entries = len(record)
-    told: list[str] = []
-    again = tuned(record=path, budgets="*->8 <= 1%", penalty=COSTS, tell=told.append)
+    lines: list[str] = []
+    again = tuned(record=path, budgets="*->8 <= 1%", penalty=COSTS, tell=lines.append)
     assert again.kept
-    assert sum(line.endswith("trained before") for line in told) == 4
+    assert sum(line.endswith("trained before") for line in lines) == 4
     assert len(record) == entries
     same = tuned(
         record=path,
@@ -170,8 +170,8 @@ def test_the_saved_model_decides_as_the_result_does(ten: list[TuneResult], tmp_p
     result = ten[1]
     model = load_model(result.save(tmp_path / "model"))
     found = predict(model, array_source(X, None, path=Path("x")))
-    np.testing.assert_array_equal(found.said, result.predict(X))
-    assert (found.said != found.probs.argmax(axis=1)).any()
+    np.testing.assert_array_equal(found.predicted, result.predict(X))
+    assert (found.predicted != found.probs.argmax(axis=1)).any()
 
 
 def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None:

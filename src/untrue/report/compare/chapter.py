@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from untrue.report.compare.figures import facets, overview
-from untrue.report.compare.sentences import costs_told, finding, frontier_told, remarks
+from untrue.report.compare.sentences import costs_sentence, finding, frontier_sentence, remarks
 from untrue.report.compare.settings import TOTAL, Comparison, named
 from untrue.report.compare.tables import (
     methods_table,
@@ -25,16 +25,16 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     comparison = Comparison(collected)
     frontier: list[Item | str] = []
     alone: list[Item] = []
-    for measure, name in zip(comparison.planes, ("cost", "dear"), strict=True):
+    for measure, name in zip(comparison.planes, ("cost", "costly"), strict=True):
         frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
-        frontier.append(frontier_told(comparison, measure))
+        frontier.append(frontier_sentence(comparison, measure))
         figure = facets(comparison, measure)
         if figure is not None:
             alone.append(Item(f"{stem}-differences-{name}", figure))
     best = Item(f"{stem}-methods", methods_table(comparison))
     first, *more = finding(comparison)
     blocks: tuple[Block, ...] = (
-        ("In short", (*more, costs_told(comparison))),
+        ("In short", (*more, costs_sentence(comparison))),
         ("The frontier", tuple(frontier)),
         ("Each method at its best", (best, *remarks(comparison))),
         ("One method at a time", tuple(alone)),

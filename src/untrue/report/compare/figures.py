@@ -12,7 +12,7 @@ from untrue.report.sweep.arms import Arm
 from untrue.report.sweep.chapters import plain
 
 # A setting this many times as bad as both decisions of cross-entropy is not in the picture: one
-# collapsed model would press all others into a corner. Dearer than doing nothing is far already.
+# collapsed model would press all others into a corner. Costlier than doing nothing is far already.
 FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
 # So many settings outside the frame are named.
 NAMED = 4
@@ -168,11 +168,11 @@ def _frame(comparison: Comparison, drawn: list[Arm], measure: str) -> tuple[floa
 
 
 def _name(comparison: Comparison, measure: str) -> str:
-    return "expected cost" if measure == COST else comparison.dear.name
+    return "expected cost" if measure == COST else comparison.costly.name
 
 
 def _label(comparison: Comparison, measure: str) -> str:
-    return "expected cost of an answer" if measure == COST else comparison.dear.label
+    return "expected cost of an answer" if measure == COST else comparison.costly.label
 
 
 def _calibrated(comparison: Comparison) -> str:
@@ -184,9 +184,9 @@ def _legend(comparison: Comparison, measure: str) -> str:
     if measure != COST:
         return (
             f"The lower left is best: a low {_name(comparison, measure)} at a low total error. "
-            if comparison.dear.unit == "%"
+            if comparison.costly.unit == "%"
             else f"The lower left is best: few {_name(comparison, measure)} at a low total error. "
-        ) + " ".join(filter(None, ("Signs, numbers and bars as above.", comparison.dear.note)))
+        ) + " ".join(filter(None, ("Signs, numbers and bars as above.", comparison.costly.note)))
     return (
         "The lower left is best: cheap answers at a low total error. Filled: the most probable "
         f"label; hollow: the label of least expected cost{_calibrated(comparison)}. Numbers at the "
@@ -199,10 +199,10 @@ def _spread(comparison: Comparison) -> str:
     n = len(comparison.seeds)
     if n == 1:
         return "One repetition, so no intervals."
-    told = f"Means over {n} repetitions; bars are 95 % intervals (Student t)"
+    text = f"Means over {n} repetitions; bars are 95 % intervals (Student t)"
     if comparison.costs.kind == "zone":
-        told += " and hold the differences between the repetitions' zones too"
-    return f"{told}; the paired differences below are sharper."
+        text += " and hold the differences between the repetitions' zones too"
+    return f"{text}; the paired differences below are sharper."
 
 
 def _outside(arms: list[Arm]) -> str:

@@ -23,7 +23,7 @@ from untrue.report.compare.settings import (
 )
 from untrue.report.compare.tables import picks
 from untrue.report.sweep.arms import Arm
-from untrue.report.sweep.chapters import told
+from untrue.report.sweep.chapters import as_text
 
 FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
@@ -43,13 +43,13 @@ def finding(comparison: Comparison) -> tuple[str, ...]:
             "can be compared with it."
         )
         return tuple(filter(None, (first, _absent(comparison))))
-    said = (
+    sentences = (
         _winner(comparison, reference),
         beaten_in_both(comparison, COST),
         _free(comparison, reference),
         _absent(comparison),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
 def beaten_in_both(comparison: Comparison, measure: str) -> str:
@@ -58,31 +58,31 @@ def beaten_in_both(comparison: Comparison, measure: str) -> str:
     if reference is None or not comparison.methods:
         return ""
     better = [a for a in comparison.settings if comparison.dominates(a, reference, measure)]
-    name = "expected cost" if measure == COST else comparison.dear.name
+    name = "expected cost" if measure == COST else comparison.costly.name
     if not better:
         return f"No setting is better than ce+cost in total error and {name} both."
     better.sort(key=lambda arm: comparison.value(arm, measure))
     clear = [a for a in better if comparison.dominates(a, reference, measure, clearly=True)]
     tried = len(comparison.settings)
-    said = (
+    sentences = (
         f"{len(better)} of {tried} settings are better than ce+cost in total error and {name} "
         f"both, by the means: {_grouped(better, NAMED)}"
     )
     if len(comparison.seeds) == 1:
-        return f"{said}."
+        return f"{sentences}."
     if not clear:
-        return f"{said}; none beyond an interval."
+        return f"{sentences}; none beyond an interval."
     who = "each" if len(clear) == len(better) else _grouped(clear, NAMED)
-    return f"{said}; {who} beyond an interval in at least one (of so many, a few by chance)."
+    return f"{sentences}; {who} beyond an interval in at least one (of so many, a few by chance)."
 
 
-def costs_told(comparison: Comparison) -> str:
+def costs_sentence(comparison: Comparison) -> str:
     """What the mistakes cost."""
     spec, configs = comparison.costs, comparison.collected.sweep.configs
     if spec.kind == "matrix":
         costs = spec.matrix(comparison.collected.info)
-        dearest, mistakes = float(costs.max()), costs[~np.eye(len(costs), dtype=bool)]
-        return f"A mistake costs from {float(mistakes.min()):g} to {dearest:g}, as given."
+        costliest, mistakes = float(costs.max()), costs[~np.eye(len(costs), dtype=bool)]
+        return f"A mistake costs from {float(mistakes.min()):g} to {costliest:g}, as given."
     if spec.kind == "groups":
         return (
             f"A mistake inside the right super-class costs {spec.inside:g}, any other "
@@ -96,37 +96,37 @@ def costs_told(comparison: Comparison) -> str:
     )
 
 
-def frontier_told(comparison: Comparison, measure: str) -> str:
+def frontier_sentence(comparison: Comparison, measure: str) -> str:
     """Who is on a frontier, who may be, and who is not with any setting."""
     on, near = comparison.frontier(measure), comparison.near(measure)
-    said = [f"On the frontier by the means: {_grouped(on)}."]
+    sentences = [f"On the frontier by the means: {_grouped(on)}."]
     if measure != COST:
-        said.append(beaten_in_both(comparison, measure))
+        sentences.append(beaten_in_both(comparison, measure))
     if len(comparison.seeds) == 1:
-        return f"{' '.join(said)} With one repetition none of this is beyond chance."
+        return f"{' '.join(sentences)} With one repetition none of this is beyond chance."
     if near:
-        said.append(
+        sentences.append(
             f"{len(near)} more of the {len(comparison.settings)} settings may belong to it: some "
             "setting has better means, but none by a paired difference beyond its interval."
         )
     there = {arm.loss for arm in (*on, *near)}
     off = [method(loss) for loss in comparison.methods if loss not in there]
     if off:
-        said.append(f"With every setting clearly behind some other: {_listed(off)}.")
-    return " ".join(filter(None, said))
+        sentences.append(f"With every setting clearly behind some other: {_listed(off)}.")
+    return " ".join(filter(None, sentences))
 
 
 def remarks(comparison: Comparison) -> tuple[str, ...]:
     """What a reader asks next: calibration, and training without the decision rule."""
-    said = []
+    sentences = []
     form = comparison.cost_form
     reference, plain, raw = comparison.reference, comparison.plain, comparison.raw
     if reference is not None and raw is not None:
         change = comparison.arms.change(reference, COST, to=raw)
-        said.append(
+        sentences.append(
             "A temperature fitted on held-out examples changes the expected cost of ce+cost by "
-            f"{told(change, f'+{form}')} ({_verdict(change)}). It never changes which label is the "
-            "most probable."
+            f"{as_text(change, f'+{form}')} ({_verdict(change)}). It never changes which label "
+            "is the most probable."
         )
     trained = [arm for arm in comparison.settings if arm.loss != CE and arm.decision == "argmax"]
     if trained and plain is not None:
@@ -135,24 +135,24 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
         text = (
             "Without the decision rule (the most probable label; for sosr its own answer), the "
             f"lowest expected cost of {len(trained)} trained settings is that of {named(best)}, "
-            f"{told(comparison.arms.mean(best, COST), form)} against "
-            f"{told(comparison.arms.mean(plain, COST), form)} of plain cross-entropy (paired "
-            f"difference {told(change, f'+{form}')}, {_verdict(change)}). It is the best of "
+            f"{as_text(comparison.arms.mean(best, COST), form)} against "
+            f"{as_text(comparison.arms.mean(plain, COST), form)} of plain cross-entropy (paired "
+            f"difference {as_text(change, f'+{form}')}, {_verdict(change)}). It is the best of "
             "many on these test examples, so it flatters."
         )
-        said.append(text)
+        sentences.append(text)
     if comparison.behind:
-        said.append(
+        sentences.append(
             f"Judged are the repetitions {_listed(map(str, sorted(comparison.seeds)))}, which "
             f"{len(comparison.settings)} settings share. {len(comparison.behind)} settings lack "
             "some of them and stand only in the table of every setting."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _winner(comparison: Comparison, reference: Arm) -> str:
     form = comparison.cost_form
-    level = told(comparison.arms.mean(reference, COST), form)
+    level = as_text(comparison.arms.mean(reference, COST), form)
     free = (
         "cross-entropy decided by least expected cost (ce+cost, "
         f"{'calibrated' if 'calibrated' in reference.decision else 'not calibrated'})"
@@ -179,8 +179,9 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         word = "lowest" if change.value < 0 else "closest"
         return (
             f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
-            f"{word} was {_setting(first)} with a paired difference of {told(change, f'+{form}')}."
-            f"{behind} {FEW if len(comparison.seeds) == 2 else PICKED}"
+            f"{word} was {_setting(first)} with a paired difference of "
+            f"{as_text(change, f'+{form}')}.{behind} "
+            f"{FEW if len(comparison.seeds) == 2 else PICKED}"
         )
     names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
     few = " There are two repetitions only." if len(comparison.seeds) == 2 else ""
@@ -196,7 +197,7 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
     raw = comparison.raw
     if raw is None:
         return ""
-    level = told(comparison.arms.mean(raw, COST), comparison.cost_form)
+    level = as_text(comparison.arms.mean(raw, COST), comparison.cost_form)
     ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
     if len(ahead) == len(better):
         return f" The same holds against ce+cost without calibration ({level})."
@@ -206,31 +207,31 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
 
 def _free(comparison: Comparison, reference: Arm) -> str:
     """What the decision rule buys from plain cross-entropy, and for what."""
-    plain, dear = comparison.plain, comparison.dear
+    plain, costly = comparison.plain, comparison.costly
     if plain is None:
         return ""
 
     def both(measure: str, form: str, unit: str = "") -> str:
         before, after = (comparison.arms.mean(arm, measure) for arm in (plain, reference))
-        return f"{told(before, form)}{unit} to {told(after, form)}{unit}"
+        return f"{as_text(before, form)}{unit} to {as_text(after, form)}{unit}"
 
-    unit = " %" if dear.unit == "%" else ""
+    unit = " %" if costly.unit == "%" else ""
     return (
         f"The decision rule alone takes plain cross-entropy's expected cost from "
-        f"{both(COST, comparison.cost_form)}, its {dear.name} from "
-        f"{both(dear.measure, dear.form, unit)} and its total error from "
+        f"{both(COST, comparison.cost_form)}, its {costly.name} from "
+        f"{both(costly.measure, costly.form, unit)} and its total error from "
         f"{both(TOTAL, '.2f', ' %')}."
     )
 
 
 def _absent(comparison: Comparison) -> str:
-    said = []
+    sentences = []
     if comparison.waiting:
         names = _listed(map(method, comparison.waiting))
-        said.append(f"Not judged, for want of repetitions: {names}.")
+        sentences.append(f"Not judged, for want of repetitions: {names}.")
     if comparison.absent:
-        said.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
-    return " ".join(said)
+        sentences.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
+    return " ".join(sentences)
 
 
 def _setting(picked: Picked) -> str:
@@ -238,7 +239,7 @@ def _setting(picked: Picked) -> str:
 
 
 def _less(change: Interval, form: str) -> str:
-    return told(Interval(-change.value, -change.high, -change.low, change.level), form)
+    return as_text(Interval(-change.value, -change.high, -change.low, change.level), form)
 
 
 def _verdict(change: Interval | None) -> str:
@@ -255,17 +256,17 @@ def _grouped(arms: list[Arm], limit: int | None = None) -> str:
     groups: dict[tuple[str, str], list[Arm]] = {}
     for arm in arms:
         groups.setdefault((arm.loss, arm.decision), []).append(arm)
-    said: list[str] = []
+    sentences: list[str] = []
     for found in groups.values():
         values = sorted(filter(None, (arm.alpha or arm.strength for arm in found)))
         if len(found) == 1 or len(values) < len(found):
-            said += map(named, found)
+            sentences += map(named, found)
             continue
         knob = strength(found[0]).split()[0]
         numbers = _listed(f"{value:g}" for value in values)
-        said.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
-    rest = len(said) - limit if limit is not None else 0
-    return _listed([*said[:limit], "others"] if rest > 0 else said)
+        sentences.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
+    rest = len(sentences) - limit if limit is not None else 0
+    return _listed([*sentences[:limit], "others"] if rest > 0 else sentences)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ DECISIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dear:
+class CostlyMeasure:
     """The mistakes the costs are about: what to call them, and which measure of `Row` counts them.
 
     short: the name in a column. form: how the values are printed. note: what they are, if the
@@ -48,14 +48,16 @@ class Dear:
 
 
 DEAR = {
-    "zone": Dear("zone_errors", "errors in the zone", "zone errors", "test examples", ".1f"),
-    "groups": Dear(
+    "zone": CostlyMeasure(
+        "zone_errors", "errors in the zone", "zone errors", "test examples", ".1f"
+    ),
+    "groups": CostlyMeasure(
         *("coarse_error_pct", "coarse error", "coarse error", "%", ".2f"),
         note="Coarse error: the answer is in the wrong super-class.",
     ),
-    "matrix": Dear(
-        *("zone_errors", "dear errors", "dear errors", "test examples", ".1f"),
-        note="Dear errors: the mistakes that cost more than the cheapest kind.",
+    "matrix": CostlyMeasure(
+        *("zone_errors", "costly errors", "costly errors", "test examples", ".1f"),
+        note="Costly errors: the mistakes that cost more than the cheapest kind.",
     ),
 }
 
@@ -100,7 +102,7 @@ class Comparison:
         return next(spec for config in self.collected.sweep.configs for spec in config.score_on)
 
     @cached_property
-    def dear(self) -> Dear:
+    def costly(self) -> CostlyMeasure:
         return DEAR[self.costs.kind]
 
     @property
@@ -112,7 +114,7 @@ class Comparison:
     @property
     def planes(self) -> tuple[str, str]:
         """What total error is set against."""
-        return (COST, self.dear.measure)
+        return (COST, self.costly.measure)
 
     @cached_property
     def plain(self) -> Arm | None:

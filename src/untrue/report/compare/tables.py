@@ -18,15 +18,15 @@ from untrue.report.sweep.arms import Arm
 
 
 def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column, ...]:
-    """Expected cost, total error and dear errors, each with its paired difference."""
-    dear, form = comparison.dear, comparison.cost_form
-    unit, points = (" (%)", " (points)") if dear.unit == "%" else ("", "")
+    """Expected cost, total error and costly errors, each with its paired difference."""
+    costly, form = comparison.costly, comparison.cost_form
+    unit, points = (" (%)", " (points)") if costly.unit == "%" else ("", "")
     found = [
         (Column("expected cost", form), Column("difference in cost", f"+{form}")),
         (Column("total error (%)", ".2f"), Column("difference in error (points)", "+.2f")),
         (
-            Column(f"{dear.name}{unit}", dear.form),
-            Column(f"difference in {dear.short}{points}", f"+{dear.form}"),
+            Column(f"{costly.name}{unit}", costly.form),
+            Column(f"difference in {costly.short}{points}", f"+{costly.form}"),
         ),
     ]
     return tuple(column for pair in found for column in pair[: 2 if differences else 1])
@@ -39,12 +39,12 @@ def methods_table(comparison: Comparison) -> Table:
     for arm in comparison.of(CE):
         if arm == comparison.reference:
             strong.add(len(rows))
-        changes = [_change(comparison, arm, m) for m in (COST, TOTAL, comparison.dear.measure)]
-        means = [comparison.arms.mean(arm, m) for m in (COST, TOTAL, comparison.dear.measure)]
+        changes = [_change(comparison, arm, m) for m in (COST, TOTAL, comparison.costly.measure)]
+        means = [comparison.arms.mean(arm, m) for m in (COST, TOTAL, comparison.costly.measure)]
         rows.append((ce_name(comparison, arm), *_woven(means, changes), decided(arm)))
     for loss in comparison.methods:
         picked = comparison.pick(loss)
-        measures = (COST, TOTAL, comparison.dear.measure)
+        measures = (COST, TOTAL, comparison.costly.measure)
         means = [comparison.picked_mean(picked, m) for m in measures]
         changes = [comparison.picked_change(picked, m) for m in measures]
         rows.append((method(loss), *_woven(means, changes), picks(picked)))
@@ -58,7 +58,7 @@ def methods_table(comparison: Comparison) -> Table:
     )
     return Table(
         title="Each method at its best, against ce+cost",
-        see=" ".join(filter(None, (how, _intervals(comparison), comparison.dear.note))),
+        see=" ".join(filter(None, (how, _intervals(comparison), comparison.costly.note))),
         columns=(Column("method"), *columns(comparison), Column("setting")),
         rows=tuple(rows),
         strong=frozenset(strong),
@@ -67,16 +67,16 @@ def methods_table(comparison: Comparison) -> Table:
 
 def settings_table(comparison: Comparison) -> Table:
     """Every setting, also those that have not all repetitions yet."""
-    arms, dear = comparison.all, comparison.dear
+    arms, costly = comparison.all, comparison.costly
     reference = comparison.reference
     order = {loss: place for place, loss in enumerate([CE, *comparison.methods])}
     every = sorted(arms.select(), key=lambda arm: order.get(arm.loss, len(order)))
     rows: list[tuple[Cell, ...]] = []
     for arm in every:
-        means = [arms.mean(arm, m) for m in (COST, TOTAL, dear.measure)]
+        means = [arms.mean(arm, m) for m in (COST, TOTAL, costly.measure)]
         changes = [
             arms.change(arm, m, to=reference) if reference else None
-            for m in (COST, TOTAL, dear.measure)
+            for m in (COST, TOTAL, costly.measure)
         ]
         rows.append(
             (
@@ -85,7 +85,7 @@ def settings_table(comparison: Comparison) -> Table:
                 decided(arm),
                 *_woven(means, changes),
                 _place(comparison, arm, COST),
-                _place(comparison, arm, dear.measure),
+                _place(comparison, arm, costly.measure),
                 arms.mean(arm, "ece_pct"),
                 _middle(arms.mean(arm, "seconds")),
                 arms.repetitions(arm),
@@ -104,7 +104,7 @@ def settings_table(comparison: Comparison) -> Table:
             Column("decision"),
             *columns(comparison),
             Column("frontier: cost"),
-            Column(f"frontier: {dear.short}"),
+            Column(f"frontier: {costly.short}"),
             Column("calibration error (%)", ".2f"),
             Column("seconds per model", ",.1f"),
             Column("repetitions"),
@@ -143,8 +143,8 @@ def short_table(comparison: Comparison) -> Table:
     """For a terminal 80 signs wide: each method at its best, intervals of the differences alone."""
     full = methods_table(comparison)
     rows = []
-    for name, cost, change, error, _, dear, _, setting in full.rows:
-        rows.append((name, _middle(cost), change, _middle(error), _middle(dear), setting))
+    for name, cost, change, error, _, costly, _, setting in full.rows:
+        rows.append((name, _middle(cost), change, _middle(error), _middle(costly), setting))
     return Table(
         title=full.title,
         see=full.see,
@@ -153,7 +153,7 @@ def short_table(comparison: Comparison) -> Table:
             Column("expected cost", comparison.cost_form),
             Column("difference", f"+{comparison.cost_form}"),
             Column("total error (%)", ".2f"),
-            Column(comparison.dear.name, comparison.dear.form),
+            Column(comparison.costly.name, comparison.costly.form),
             Column("setting"),
         ),
         rows=tuple(rows),
@@ -163,13 +163,13 @@ def short_table(comparison: Comparison) -> Table:
 
 def picks(picked: Picked) -> str:
     """'alpha 0.9, least cost', or with counts when the repetitions do not agree."""
-    told = [
+    parts = [
         (", ".join(filter(None, (strength(arm), decided(arm)))), count)
         for arm, count in picked.settings.most_common()
     ]
-    if len(told) == 1:
-        return told[0][0]
-    return "; ".join(f"{name} ({count})" for name, count in told)
+    if len(parts) == 1:
+        return parts[0][0]
+    return "; ".join(f"{name} ({count})" for name, count in parts)
 
 
 def ce_name(comparison: Comparison, arm: Arm) -> str:

@@ -206,7 +206,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One confusion matrix (k, k) by [true, said]: counts, means of counts, or costs."""
+    """One confusion matrix (k, k) by [true, predicted]: counts, means of counts, or costs."""
 
     title: str
     values: npt.NDArray[np.float64]
@@ -253,8 +253,8 @@ class Confusion:
         return len(self.classes) <= NUMBERS_UP_TO
 
     @property
-    def said_label(self) -> str:
-        return f"said (numbers: {self.unit})" if self.shows_numbers else "said"
+    def predicted_label(self) -> str:
+        return f"predicted (numbers: {self.unit})" if self.shows_numbers else "predicted"
 
     def dark(self, panel: Panel) -> npt.NDArray[np.bool_]:
         """Which cells (k, k) are so full that ink on them cannot be read."""

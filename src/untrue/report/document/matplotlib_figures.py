@@ -215,16 +215,16 @@ def _points(
     )
 
 
-def _axis(axis: Any, plot: Plot, told: Axis, limits: tuple[float, float] | None) -> None:
+def _axis(axis: Any, plot: Plot, described: Axis, limits: tuple[float, float] | None) -> None:
     side = "x" if axis is plot.xaxis else "y"
-    axis.set_label_text(told.label)
-    if told.log:
+    axis.set_label_text(described.label)
+    if described.log:
         getattr(plot, f"set_{side}scale")("log")
     if limits is not None:
         getattr(plot, f"set_{side}lim")(*limits)
-    if told.ticks:
-        labels = [number(tick) if tick >= 1 else f"{tick:g}" for tick in told.ticks]
-        axis.set_ticks(list(told.ticks), labels=labels)
+    if described.ticks:
+        labels = [number(tick) if tick >= 1 else f"{tick:g}" for tick in described.ticks]
+        axis.set_ticks(list(described.ticks), labels=labels)
 
 
 def _change(sheet: Sheet, figure: Change) -> None:
@@ -269,7 +269,7 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
         plot.set_yticks(places, labels=labels, fontsize=small)
         plot.tick_params(length=2)
         plot.set_title(panel.title, fontsize=10)
-        plot.set_xlabel(figure.said_label)
+        plot.set_xlabel(figure.predicted_label)
         plot.set_ylabel("truth")
     if not figure.shows_numbers:
         sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)

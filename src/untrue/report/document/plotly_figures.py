@@ -108,7 +108,7 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
 
 
 def _trace(
-    series: Series, places: tuple[float, ...], x_said: str, y_said: str, *, bars: str
+    series: Series, places: tuple[float, ...], x_hover: str, y_hover: str, *, bars: str
 ) -> dict[str, Any]:
     points = series.points
     labelled = any(point.label for point in points)
@@ -121,7 +121,7 @@ def _trace(
         "x": list(places),
         "y": [point.y for point in points],
         "hoverinfo": "text",
-        "hovertext": [_said(series, point, x_said, y_said) for point in points],
+        "hovertext": [_said(series, point, x_hover, y_hover) for point in points],
         "line": {
             "color": series.colour,
             "width": 2,
@@ -165,16 +165,16 @@ def _trace(
     return trace
 
 
-def _said(series: Series, point: Point, x_said: str, y_said: str) -> str:
+def _said(series: Series, point: Point, x_hover: str, y_hover: str) -> str:
     lines = [f"<b>{safe(series.name)}</b>"]
     if point.label:
         lines.append(safe(point.label))
-    for said, value, reach in (
-        (x_said, point.x, span(point.x_low, point.x_high)),
-        (y_said, point.y, span(point.y_low, point.y_high)),
+    for predicted, value, reach in (
+        (x_hover, point.x, span(point.x_low, point.x_high)),
+        (y_hover, point.y, span(point.y_low, point.y_high)),
     ):
         interval = f" [{number(reach[0])}, {number(reach[1])}]" if reach else ""
-        lines.append(f"{safe(said)}{number(value)}{interval}")
+        lines.append(f"{safe(predicted)}{number(value)}{interval}")
     return "<br>".join(lines)
 
 
@@ -204,8 +204,8 @@ def _change(figure: Change) -> Drawing:
         )
         trace["marker"]["size"] = 12
         trace["hovertext"] = [
-            f"<b>{safe(name)}</b><br>{said.rsplit('<br>', 1)[0]}"
-            for name, said in zip(names, trace["hovertext"], strict=True)
+            f"<b>{safe(name)}</b><br>{predicted.rsplit('<br>', 1)[0]}"
+            for name, predicted in zip(names, trace["hovertext"], strict=True)
         ]
         data.append(trace)
     layout = _layout(height=130 + 34 * max(2, len(names)))
@@ -226,10 +226,10 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
     errors = np.where(same, np.nan, panel.values)
     names = [safe(name) for name in figure.classes]
     # One hover text per cell would be most of the page for 100 classes: empty cells keep quiet.
-    told = (panel.values != 0) | (k <= NAMES_UP_TO)
+    labelled = (panel.values != 0) | (k <= NAMES_UP_TO)
     hover = np.full((k, k), "", dtype=object)
-    for i, j in np.argwhere(told).tolist():
-        hover[i, j] = _cell_said(figure, names[i], names[j], float(panel.values[i, j]), i, j)
+    for i, j in np.argwhere(labelled).tolist():
+        hover[i, j] = _cell_hover(figure, names[i], names[j], float(panel.values[i, j]), i, j)
     common: dict[str, Any] = {
         "type": "heatmap",
         "hoverinfo": "text",
@@ -299,7 +299,7 @@ def _confusion(figure: Confusion, panel: Panel) -> Drawing:
     layout = _layout(height=470)
     layout["margin"]["t"] = 10
     layout["xaxis"] = {
-        **_axis(Axis(figure.said_label)),
+        **_axis(Axis(figure.predicted_label)),
         **ticks,
         "tickangle": -90 if _long(labels) else 0,
     }
@@ -327,10 +327,10 @@ def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any
     }
 
 
-def _cell_said(figure: Confusion, true: str, said: str, value: float, i: int, j: int) -> str:
+def _cell_hover(figure: Confusion, true: str, predicted: str, value: float, i: int, j: int) -> str:
     inside = figure.zone is not None and bool(figure.zone[i, j])
     verdict = "right" if i == j else safe(figure.zone_name) if inside else ""
-    lines = [f"truth: <b>{true}</b>", f"said: <b>{said}</b>"]
+    lines = [f"truth: <b>{true}</b>", f"predicted: <b>{predicted}</b>"]
     return "<br>".join(
         [*lines, f"{number(value)} {safe(figure.unit)}{f' ({verdict})' if verdict else ''}"]
     )
@@ -361,7 +361,7 @@ def _layout(*, height: int) -> dict[str, Any]:
 
 
 def _axis(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    layout: dict[str, Any] = {
         "title": {"text": safe(axis.label), "standoff": 8, "font": {"size": 12}},
         "automargin": True,
         "gridcolor": GRID,
@@ -371,10 +371,10 @@ def _axis(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]
         "tickcolor": GRID,
     }
     if axis.log:
-        told["type"] = "log"
+        layout["type"] = "log"
     if ends is not None:
-        told["range"] = list(ends)
+        layout["range"] = list(ends)
     if axis.ticks:
-        told["tickvals"] = list(axis.ticks)
-        told["ticktext"] = [number(tick) if tick >= 1 else f"{tick:g}" for tick in axis.ticks]
-    return told
+        layout["tickvals"] = list(axis.ticks)
+        layout["ticktext"] = [number(tick) if tick >= 1 else f"{tick:g}" for tick in axis.ticks]
+    return layout

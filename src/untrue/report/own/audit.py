@@ -113,7 +113,7 @@ def lead(found: AuditResult) -> str:
         share = 100 * row.cost / ((s.expected_cost or 1.0) * s.n)
         # One kind of error among thousands is no finding.
         if share >= 5:
-            start += f" {share:.0f} % of all cost is {row.true} taken for {row.said}."
+            start += f" {share:.0f} % of all cost is {row.true} taken for {row.predicted}."
     return start
 
 
@@ -199,7 +199,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
 def dense_counts(cells: Cells) -> npt.NDArray[np.float64]:
     """The whole confusion matrix (k, k)."""
     counts = np.zeros((cells.n_classes, cells.n_classes))
-    counts[cells.true, cells.said] = cells.count
+    counts[cells.true, cells.predicted] = cells.count
     return counts
 
 

@@ -23,41 +23,44 @@ from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import MEASURES, costliest, shown, signed
-from untrue.tools.fitting.fit import FitResult, Way
+from untrue.tools.fitting.fit import FitResult, Variant
 from untrue.tools.fitting.training import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
 MOST_CLASSES = 60
 
 
-def ways_table(found: FitResult) -> Table:
-    """Each way to answer, measured on the test part."""
+def variants_table(found: FitResult) -> Table:
+    """Each variant to answer, measured on the test part."""
     measures = [m for m in MEASURES if m.field in SHOWN]
-    measures = [m for m in measures if getattr(found.ways[0].summary, m.field) is not None]
+    measures = [m for m in measures if getattr(found.variants[0].summary, m.field) is not None]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
         f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The stressed row "
         "is the model in the folder.",
         (Column("model and decision"), *(Column(m.name) for m in measures)),
-        tuple((way.name, *(shown(m, way.summary) for m in measures)) for way in found.ways),
+        tuple(
+            (variant.name, *(shown(m, variant.summary) for m in measures))
+            for variant in found.variants
+        ),
         strong=frozenset({found.chosen}),
     )
 
 
 def changes_table(found: FitResult) -> Table | None:
-    """What each way changes beside the plain model; None without one."""
+    """What each variant changes beside the plain model; None without one."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
-    for position, way in enumerate(found.ways):
-        if way.change is None:
+    for position, variant in enumerate(found.variants):
+        if variant.change is None:
             continue
         cells: list[Cell] = [
-            way.name,
-            signed(way.change.accuracy, 100.0, "+.1f"),
-            signed(way.change.expected_cost, digits="+.2g"),
+            variant.name,
+            signed(variant.change.accuracy, 100.0, "+.1f"),
+            signed(variant.change.expected_cost, digits="+.2g"),
         ]
         if found.zone_above is not None:
-            cells.append(signed(way.change.zone_errors, digits="+,.0f"))
+            cells.append(signed(variant.change.zone_errors, digits="+,.0f"))
         if position == found.chosen:
             strong.add(len(rows))
         rows.append(tuple(cells))
@@ -65,7 +68,7 @@ def changes_table(found: FitResult) -> Table | None:
         return None
     zone = [Column("errors in the zone")] if found.zone_above is not None else []
     return Table(
-        f"What changes beside {found.ways[0].name}",
+        f"What changes beside {found.variants[0].name}",
         "Paired: both answer the same examples. An interval across 0 is no clear change.",
         (
             Column("model and decision"),
@@ -88,21 +91,21 @@ def zone_words(above: float | None) -> str:
 
 def lead(found: FitResult) -> str:
     """The finding in a sentence or two, also when it is that training bought nothing."""
-    way = found.ways[found.chosen]
-    cost = number(way.summary.expected_cost or 0.0)
-    start = f"{100 * way.summary.accuracy:.1f} % right, at a cost of {cost} an answer."
-    if way.change is None:
+    variant = found.variants[found.chosen]
+    cost = number(variant.summary.expected_cost or 0.0)
+    start = f"{100 * variant.summary.accuracy:.1f} % right, at a cost of {cost} an answer."
+    if variant.change is None:
         return start
-    before = number(found.ways[0].summary.expected_cost or 0.0)
-    cheaper, dearer = way.change.expected_cost.high < 0, way.change.expected_cost.low > 0
+    before = number(found.variants[0].summary.expected_cost or 0.0)
+    cheaper, costlier = variant.change.expected_cost.high < 0, variant.change.expected_cost.low > 0
     if cheaper:
         start += f" Plain training costs {before}: the new loss lowers the cost."
-    elif dearer:
+    elif costlier:
         start += f" Plain training costs {before}: the new loss raises the cost here."
     else:
         start += f" Plain training costs {before}: these examples cannot tell the two apart."
-    free = found.ways[1]
-    if (free.summary.expected_cost or 0.0) <= (way.summary.expected_cost or 0.0):
+    free = found.variants[1]
+    if (free.summary.expected_cost or 0.0) <= (variant.summary.expected_cost or 0.0):
         start += (
             " Plain training with the least-expected-cost decision does as well or better here: "
             "--loss cross-entropy, then predict with --decide cost."
@@ -112,16 +115,16 @@ def lead(found: FitResult) -> str:
 
 def fit_page(found: FitResult) -> Page:
     """Before and after as a page."""
-    kept, plain = found.ways[found.chosen], found.ways[0]
-    first: list[Part] = [ways_table(found)]
+    kept, plain = found.variants[found.chosen], found.variants[0]
+    first: list[Part] = [variants_table(found)]
     changes = changes_table(found)
     if changes is not None:
         first.append(changes)
     compared = kept is not plain and kept.change is not None
     if compared:
         first.append(_change_figure(found, plain, kept))
-    shown_ways = [plain, kept] if compared else [kept]
-    where: list[Part] = [_confusion(found, shown_ways), costliest(kept.summary)]
+    shown_variants = [plain, kept] if compared else [kept]
+    where: list[Part] = [_confusion(found, shown_variants), costliest(kept.summary)]
     return Page(
         f"A model of {found.source}",
         lead(found),
@@ -160,14 +163,16 @@ def metrics(found: FitResult) -> dict[str, Any]:
         "test": found.sizes[2],
         "zone_above": found.zone_above,
         "seconds": round(found.seconds, 3),
-        "ways": [_way_numbers(way) for way in found.ways],
+        "variants": [_variant_numbers(variant) for variant in found.variants],
     }
 
 
-def _way_numbers(way: Way) -> dict[str, Any]:
-    numbers: dict[str, Any] = {"name": way.name, "summary": way.summary.as_dict()}
-    if way.change is not None:
-        parts = {n: getattr(way.change, n) for n in ("accuracy", "expected_cost", "zone_errors")}
+def _variant_numbers(variant: Variant) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"name": variant.name, "summary": variant.summary.as_dict()}
+    if variant.change is not None:
+        parts = {
+            n: getattr(variant.change, n) for n in ("accuracy", "expected_cost", "zone_errors")
+        }
         numbers["change"] = {
             n: {"value": part.value, "low": part.low, "high": part.high}
             for n, part in parts.items()
@@ -175,27 +180,27 @@ def _way_numbers(way: Way) -> dict[str, Any]:
     return numbers
 
 
-def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
-    """The dearest kinds of error of the plain model, and how often each way makes them."""
+def _change_figure(found: FitResult, plain: Variant, kept: Variant) -> Change:
+    """The costliest kinds of error of the plain model, and how often each variant makes them."""
     names = found.model.classes
     cells = kept.confusion
     after = {
-        (names[true], names[said]): count
-        for true, said, count in zip(
-            cells.true.tolist(), cells.said.tolist(), cells.count.tolist(), strict=True
+        (names[true], names[predicted]): count
+        for true, predicted, count in zip(
+            cells.true.tolist(), cells.predicted.tolist(), cells.count.tolist(), strict=True
         )
     }
     rows = tuple(
         ChangeRow(
-            f"{row.true} → {row.said}",
+            f"{row.true} → {row.predicted}",
             float(row.count),
-            float(after.get((row.true, row.said), 0)),
+            float(after.get((row.true, row.predicted), 0)),
         )
         for row in plain.summary.costliest or ()
     )
     return Change(
         "The plain model's costliest errors, and what became of them",
-        "Each line is one kind of error (the truth → what was said), the costliest first: to the "
+        "Each line is one kind of error (true → predicted), the costliest first: to the "
         "left is fewer.",
         Axis("errors on the test part", from_zero=True),
         rows,
@@ -204,7 +209,7 @@ def _change_figure(found: FitResult, plain: Way, kept: Way) -> Change:
     )
 
 
-def _confusion(found: FitResult, ways: list[Way]) -> Confusion:
+def _confusion(found: FitResult, variants: list[Variant]) -> Confusion:
     penalty = found.model.penalty
     k = penalty.n_classes
     zone = None
@@ -215,7 +220,9 @@ def _confusion(found: FitResult, ways: list[Way]) -> Confusion:
         "Errors on the test part",
         "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),
         penalty.classes,
-        tuple(Panel(way.name, np.asarray(dense_counts(way.confusion))) for way in ways),
+        tuple(
+            Panel(variant.name, np.asarray(dense_counts(variant.confusion))) for variant in variants
+        ),
         zone=zone,
         unit="examples",
     )
@@ -232,9 +239,9 @@ def _losses(found: FitResult) -> Curves:
             Series(f"{name}: validation", points(history.validation), style=style),
         )
 
-    series = both(found.ways[found.chosen].name, found.history, 1)
+    series = both(found.variants[found.chosen].name, found.history, 1)
     if found.baseline_history is not None:
-        series = both(found.ways[0].name, found.baseline_history, 0) + series
+        series = both(found.variants[0].name, found.baseline_history, 0) + series
     return Curves(
         "The loss as it fell",
         f"The weights of epoch {found.history.best_epoch} were kept: there the validation loss is "

@@ -65,7 +65,7 @@ def signed(value: float | Interval, factor: float = 1.0, digits: str = "+.3g") -
 
 
 def costliest(summary: Summary, title: str = "The costliest confusions") -> Table:
-    """The dearest kinds of error, what they cost, and how much of all cost they are."""
+    """The costliest kinds of error, what they cost, and how much of all cost they are."""
     rows = summary.costliest or ()
     whole = (summary.expected_cost or 0.0) * summary.n
     together = 100 * sum(row.cost for row in rows) / (whole or 1.0)
@@ -77,7 +77,7 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
         else "No error costs anything.",
         (
             Column("true"),
-            Column("said"),
+            Column("predicted"),
             Column("times", ",d"),
             Column("cost each", digits),
             Column("cost in all", digits),
@@ -86,7 +86,7 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
         tuple(
             (
                 row.true,
-                row.said,
+                row.predicted,
                 row.count,
                 row.cost / row.count,
                 row.cost,

@@ -18,7 +18,7 @@ LISTED = 20
 
 
 def cost_tables(penalty: Penalty, *, width: int = 10**6) -> tuple[Table, ...]:
-    """The matrix when it fits into `width` characters, else the dearest mistakes."""
+    """The matrix when it fits into `width` characters, else the costliest mistakes."""
     k = penalty.n_classes
     if k <= MOST_CLASSES:
         names = [shortened(name) for name in penalty.classes]
@@ -27,7 +27,7 @@ def cost_tables(penalty: Penalty, *, width: int = 10**6) -> tuple[Table, ...]:
         # Each column has a border and a space to either side.
         if sum(sizes) + max(map(len, names)) + 3 * (k + 1) + 10 <= width and k <= 30:
             return (_matrix_table(penalty, names),)
-    return (_dearest_table(penalty),)
+    return (_costliest_table(penalty),)
 
 
 def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
@@ -43,7 +43,7 @@ def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
     )
 
 
-def _dearest_table(penalty: Penalty) -> Table:
+def _costliest_table(penalty: Penalty) -> Table:
     k = penalty.n_classes
     if k > 5000:
         shown = f"The {k:,} classes make a matrix too large to look through."
@@ -59,9 +59,9 @@ def _dearest_table(penalty: Penalty) -> Table:
     off = matrix[~np.eye(k, dtype=bool)]
     at_least = int((off == least).sum())
     return Table(
-        f"The {len(rows)} dearest of {k * (k - 1):,} kinds of mistake",
+        f"The {len(rows)} costliest of {k * (k - 1):,} kinds of mistake",
         f"{at_least:,} kinds cost the least, {number(least)}; --html shows the whole matrix.",
-        (Column("true"), Column("said"), Column("cost")),
+        (Column("true"), Column("predicted"), Column("cost")),
         tuple(rows),
     )
 
@@ -74,9 +74,9 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
     ratio = found.greatest / found.least if found.least else float("nan")
     facts: list[tuple[Cell, ...]] = [
         ("classes", f"{found.n_classes:,} (kept as {found.form})"),
-        ("dearest mistake", number(found.greatest)),
+        ("costliest mistake", number(found.greatest)),
         ("cheapest that costs anything", number(found.least)),
-        ("dearest over cheapest", number(ratio)),
+        ("costliest over cheapest", number(ratio)),
         ("mean over all kinds of mistake", number(found.mean)),
         ("mistakes that cost nothing", free),
         ("classes that cost nothing to say", _names(found.free_classes)),
@@ -88,9 +88,14 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
             Table(
                 "Lopsided pairs, most first",
                 "Right when one direction is the worse mistake; a slip when it is not.",
-                (Column("true"), Column("said"), Column("cost"), Column("the other way round")),
+                (
+                    Column("true"),
+                    Column("predicted"),
+                    Column("cost"),
+                    Column("the other way round"),
+                ),
                 tuple(
-                    (pair.true, pair.said, number(pair.there), number(pair.back))
+                    (pair.true, pair.predicted, number(pair.there), number(pair.back))
                     for pair in found.lopsided
                 ),
             )
@@ -111,15 +116,15 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
 def suggestion_table(found: Suggestion) -> Table:
     """Where the cost of the counted errors lies under a suggested penalty."""
     rows: list[tuple[Cell, ...]] = [
-        (row.true, row.said, row.count, number(row.cost), 100 * row.cost / found.total_cost)
-        for row in found.dearest
+        (row.true, row.predicted, row.count, number(row.cost), 100 * row.cost / found.total_cost)
+        for row in found.costliest
     ]
     return Table(
         "What the errors you counted would cost",
         f"In all {number(found.total_cost)}, {number(found.expected_cost)} an answer.",
         (
             Column("true"),
-            Column("said"),
+            Column("predicted"),
             Column("times", ",d"),
             Column("cost"),
             Column("of all cost (%)", ".0f"),
@@ -137,14 +142,14 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
         parts.append(
             Confusion(
                 "The cost of each mistake",
-                "Rows are the truth, columns what is said; the darker, the dearer.",
+                "Rows are the truth, columns the predicted class; the darker, the costlier.",
                 penalty.classes,
                 (Panel("cost", penalty.matrix()),),
                 unit="cost",
             )
         )
     else:
-        parts.append(_dearest_table(penalty))
+        parts.append(_costliest_table(penalty))
     return render(
         Page(
             f"Costs in {name}",

@@ -64,26 +64,26 @@ def _and_drop(found: TuneResult) -> str:
 
 def _over(found: TuneResult) -> str:
     trial = found.trial
-    told = [
+    parts = [
         f"{verdict.budget} is at {seen(verdict)}"
         for verdict, kept in zip(trial.verdicts, trial.kept, strict=True)
         if not kept
     ]
     if found.max_accuracy_drop is not None and trial.drop > found.max_accuracy_drop:
-        told.append(f"its accuracy is {points(-trial.drop)}")
-    return "; ".join(told)
+        parts.append(f"its accuracy is {points(-trial.drop)}")
+    return "; ".join(parts)
 
 
 def _not_confirmed(found: TuneResult) -> list[str]:
-    told = [
+    parts = [
         f"{verdict.budget} is at {seen(verdict.held_out)}"
         + (", perhaps by chance" if verdict.perhaps_by_chance else "")
         for verdict in found.verdicts
         if not verdict.confirmed
     ]
     if found.max_accuracy_drop is not None and found.drop > found.max_accuracy_drop:
-        told.append(f"accuracy {signed(found.change, 100.0, '+.1f')} points")
-    return told
+        parts.append(f"accuracy {signed(found.change, 100.0, '+.1f')} points")
+    return parts
 
 
 def budgets_table(found: TuneResult) -> Table:
@@ -150,15 +150,15 @@ def _verdict(verdict: BudgetVerdict) -> str:
 
 def steps(found: TuneResult) -> tuple[str, ...]:
     """What was tried, in order, and why it went on, a sentence a step."""
-    told = []
+    parts = []
     for number, step in enumerate(found.steps, start=1):
         many = (
             f" ({len(step.trials)} settings, the closest of them)" if len(step.trials) > 1 else ""
         )
         here = found.chosen in step.trials
         end = (" This one is kept." if found.met else " This is the closest.") if here else ""
-        told.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
-    return (*told, f"It ended because {found.stopped}.")
+        parts.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
+    return (*parts, f"It ended because {found.stopped}.")
 
 
 def tune_page(found: TuneResult) -> Page:

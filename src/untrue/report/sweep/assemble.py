@@ -61,13 +61,13 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
         sweeps = collect(store)
         planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
         stray = len(store.status().keys() - planned)
-    told = [sweep for sweep in sweeps if sweep.rows]
+    shown = [sweep for sweep in sweeps if sweep.rows]
     notes = tuple(note for sweep in sweeps for note in _notes(sweep))
-    if not told:
+    if not shown:
         reason = " ".join(notes) or "No experiment was started in it."
         raise DataError(f"No finished run in {directory} yet. {reason}")
-    chapters = [CHAPTERS[sweep.kind](sweep, _stem(sweep)) for sweep in told]
-    written = [write_text(place / "rows.csv", to_csv(row for sweep in told for row in sweep.rows))]
+    chapters = [CHAPTERS[sweep.kind](sweep, _stem(sweep)) for sweep in shown]
+    written = [write_text(place / "rows.csv", to_csv(row for sweep in shown for row in sweep.rows))]
     for item in (item for chapter in chapters for item in chapter.items()):
         if isinstance(item.part, Table):
             stem = place / "tables" / item.stem
@@ -77,14 +77,14 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
             ]
         else:
             written += matplotlib_figures.save(item.part, place / "figures" / item.stem)
-    page = write(_page(told, chapters, sweeps, notes, stray), place / "report.html")
+    page = write(_page(shown, chapters, sweeps, notes, stray), place / "report.html")
     names = [str(path.relative_to(place)) for path in (*written, page)]
     summary = json.dumps(_json(sweeps, names), indent=1, allow_nan=False)
     written.append(write_text(place / "report.json", summary + "\n"))
     return Report(
         page=page,
         written=(*written, page),
-        findings=tuple(comparison.findings(sweep) for sweep in told if sweep.kind == "compare"),
+        findings=tuple(comparison.findings(sweep) for sweep in shown if sweep.kind == "compare"),
         short=tuple(chapter.short for chapter in chapters),
         notes=notes,
     )
@@ -115,7 +115,7 @@ def _notes(collected: Collected) -> list[str]:
 
 
 def _page(
-    told: list[Collected],
+    shown: list[Collected],
     chapters: list[Chapter],
     sweeps: tuple[Collected, ...],
     notes: tuple[str, ...],
@@ -126,22 +126,22 @@ def _page(
         table = _failures(sweeps)
         parts: tuple[Part, ...] = (*notes, table) if table else notes
         sections.append(Section("What is missing", parts))
-    several = len(told) > 1
-    for sweep, chapter in zip(told, chapters, strict=True):
+    several = len(shown) > 1
+    for sweep, chapter in zip(shown, chapters, strict=True):
         prefix = f"{sweep.sweep.name}: " if several else ""
         if several:
             sections.append(Section(f"{prefix}{_title(sweep)}", (chapter.lead,)))
         sections += chapter.sections(prefix)
-    facts = [fact for sweep in told for fact in _facts(sweep, several=several)]
+    facts = [fact for sweep in shown for fact in _facts(sweep, several=several)]
     if stray:
         facts.append(("not shown", f"{stray} stored runs of earlier settings"))
-    if any(sweep.kind != "compare" for sweep in told):
+    if any(sweep.kind != "compare" for sweep in shown):
         facts.append(("published numbers", SOURCE))
     facts.append(("made by", f"untrue {untrue.__version__}"))
     lead = "Several sweeps, one after the other." if several else chapters[0].lead
-    title = "; ".join(f"{s.sweep.experiment} on {s.sweep.data}" for s in told)
+    title = "; ".join(f"{s.sweep.experiment} on {s.sweep.data}" for s in shown)
     if not several:
-        title = f"{_title(told[0])} ({told[0].sweep.experiment} on {told[0].sweep.data})"
+        title = f"{_title(shown[0])} ({shown[0].sweep.experiment} on {shown[0].sweep.data})"
     return Page(title, lead, tuple(sections), tuple(facts))
 
 

@@ -56,7 +56,7 @@ class Chapter:
         )
 
 
-def told(value: Interval | None, form: str = ".1f") -> str:
+def as_text(value: Interval | None, form: str = ".1f") -> str:
     """An estimate in a sentence: '24.0 ± 0.3'."""
     return Column("", form).shown(value)
 

@@ -12,11 +12,11 @@ from untrue.report.sweep.chapters import (
     STYLES,
     Chapter,
     Item,
+    as_text,
     beside_published,
     plain,
     repetitions,
     runs,
-    told,
 )
 from untrue.report.sweep.published import SOURCE, published_value
 from untrue.report.sweep.rows import Collected
@@ -78,20 +78,20 @@ def best(arms: Arms, loss: str | None = None) -> Arm | None:
 
 def _lead(arms: Arms) -> str:
     def place(arm: Arm) -> str:
-        total, coarse, inside = (told(arms.mean(arm, name)) for name, _, _ in MEASURES)
+        total, coarse, inside = (as_text(arms.mean(arm, name)) for name, _, _ in MEASURES)
         return f"{total} % total error, {coarse} % coarse error, {inside} % of the errors inside"
 
-    said = [f"The baseline has {place(BASE)} the right super-class."]
+    sentences = [f"The baseline has {place(BASE)} the right super-class."]
     after, free = best(arms), least_cost(arms)
     if after is not None:
-        said.append(
+        sentences.append(
             f"The lowest coarse error of the trained losses, {after.loss} at alpha "
             f"{after.alpha:g}: {place(after)} (paired difference in coarse error "
-            f"{told(arms.change(after, 'coarse_error_pct'), '+.2f')} points)."
+            f"{as_text(arms.change(after, 'coarse_error_pct'), '+.2f')} points)."
         )
     if free is not None:
-        said.append(f"The baseline with least-expected-cost decision: {place(free)}.")
-    return " ".join(said)
+        sentences.append(f"The baseline with least-expected-cost decision: {place(free)}.")
+    return " ".join(sentences)
 
 
 def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:

@@ -31,11 +31,11 @@ Zone: TypeAlias = tuple[tuple[int, int], ...]
 class Row:
     """What one run did under one decision rule, in one zone. None: has no meaning here.
 
-    costs: of the least-cost decision, 'zone 10, else 1'. zone: its cells, 'true>said' by index.
+    costs: of the least-cost decision, 'zone 10, else 1'. zone: its cells as 'true>predicted'.
     expected_cost: mean cost of an answer under the costs of the least-cost decision.
     knob, strength: of a rival loss, whose strength is not called alpha. ece_pct: of the
     probabilities decided by, so after calibration where the decision is calibrated.
-    zone_errors of costs by a matrix: the mistakes dearer than the cheapest.
+    zone_errors of costs by a matrix: the mistakes costlier than the cheapest.
     zone_share_pct: of the errors, those in the zone. errors_in_superclass_pct: of the errors,
     those that stay in the right super-class (nan: there are no errors).
     small_class_superclass_accuracy_pct: of the small classes' test images, those put in the
@@ -231,8 +231,8 @@ def _counted(
         ),
     }
     if cells:
-        true, said = _places(cells)
-        counted["zone_errors"] = inside = int(confusion[true, said].sum())
+        true, predicted = _places(cells)
+        counted["zone_errors"] = inside = int(confusion[true, predicted].sum())
         counted["zone_share_pct"] = _percent(inside, errors)
     if info.groups:
         group = info.group_of()
@@ -254,14 +254,14 @@ def _counted(
 def _charged(
     confusion: Counts, spec: PenaltySpec, info: DatasetInfo
 ) -> dict[str, float | int | None]:
-    """What a mean answer costs; and for costs by a matrix, the errors in its dear cells."""
-    costs, dear = _priced(spec, info)
+    """What a mean answer costs; and for costs by a matrix, the errors in its costly cells."""
+    costs, costly = _priced(spec, info)
     images, errors = int(confusion.sum()), int(confusion.sum() - np.trace(confusion))
     charged: dict[str, float | int | None] = {
         "expected_cost": float((confusion * costs).sum()) / images if images else math.nan
     }
     if spec.kind == "matrix":
-        charged["zone_errors"] = inside = int(confusion[dear].sum())
+        charged["zone_errors"] = inside = int(confusion[costly].sum())
         charged["zone_share_pct"] = _percent(inside, errors)
     return charged
 
@@ -277,13 +277,13 @@ def _priced(
 # ... and the same zones.
 @lru_cache(maxsize=1024)
 def _places(cells: Zone) -> tuple[Counts, Counts]:
-    true, said = np.array(cells).T
-    return true, said
+    true, predicted = np.array(cells).T
+    return true, predicted
 
 
 @lru_cache(maxsize=1024)
 def _named(cells: Zone) -> str:
-    return " ".join(f"{true}>{said}" for true, said in cells)
+    return " ".join(f"{true}>{predicted}" for true, predicted in cells)
 
 
 def _percent(part: int, whole: int) -> float:

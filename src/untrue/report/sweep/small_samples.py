@@ -5,7 +5,14 @@ from __future__ import annotations
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import Chapter, Item, beside_published, plain, repetitions, told
+from untrue.report.sweep.chapters import (
+    Chapter,
+    Item,
+    as_text,
+    beside_published,
+    plain,
+    repetitions,
+)
 from untrue.report.sweep.hierarchies import paper_name
 from untrue.report.sweep.published import SOURCE, published_value
 from untrue.report.sweep.rows import Collected
@@ -55,7 +62,7 @@ def _lead(arms: Arms) -> str:
     counts = [int(count) for count in arms.values("small_count")]
     if not counts:
         return "Only the baselines on all images are finished."
-    said = []
+    sentences = []
     for count in counts:
         base = Arm("cross-entropy", 0.0, "argmax", small_count=count)
         treated = [
@@ -64,13 +71,13 @@ def _lead(arms: Arms) -> str:
         if not treated:
             continue
         arm, measure = treated[-1], "small_class_superclass_accuracy_pct"
-        said.append(
-            f"With {count} images of each small class, {told(arms.mean(arm, measure))} % of their "
-            f"test images are put in the right super-class by the {arm.loss} loss at alpha "
-            f"{arm.alpha:g}, {told(arms.mean(base, measure))} % by the baseline (paired difference "
-            f"{told(arms.change(arm, measure), '+.2f')} points)."
+        sentences.append(
+            f"With {count} images of each small class, {as_text(arms.mean(arm, measure))} % of "
+            f"their test images are put in the right super-class by the {arm.loss} loss at alpha "
+            f"{arm.alpha:g}, {as_text(arms.mean(base, measure))} % by the baseline (paired "
+            f"difference {as_text(arms.change(arm, measure), '+.2f')} points)."
         )
-    return " ".join(said) or "No trained loss is finished yet; the baselines are below."
+    return " ".join(sentences) or "No trained loss is finished yet; the baselines are below."
 
 
 def _figure(collected: Collected, arms: Arms, measure: str, called: str, see: str) -> Curves:

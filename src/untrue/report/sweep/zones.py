@@ -11,10 +11,10 @@ from untrue.report.sweep.chapters import (
     Chapter,
     Item,
     as_float,
+    as_text,
     plain,
     repetitions,
     runs,
-    told,
 )
 from untrue.report.sweep.published import published_value
 from untrue.report.sweep.rows import Collected
@@ -55,24 +55,24 @@ def chapter(collected: Collected, stem: str) -> Chapter:
 def _lead(arms: Arms, size: int) -> str:
     before = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
     after, free = best(arms, size), least_cost(arms, size)
-    said = [
-        f"In a zone of {size} cells the baseline makes {told(arms.mean(before, 'zone_errors'))} "
-        f"test errors at a total error of {told(arms.mean(before, 'total_error_pct'), '.2f')} %."
+    sentences = [
+        f"In a zone of {size} cells the baseline makes {as_text(arms.mean(before, 'zone_errors'))} "
+        f"test errors at a total error of {as_text(arms.mean(before, 'total_error_pct'), '.2f')} %."
     ]
     if after is not None:
-        said.append(
+        sentences.append(
             f"Trained with the {after.loss} loss at alpha {after.alpha:g} it makes "
-            f"{told(arms.mean(after, 'zone_errors'))} there (paired difference "
-            f"{told(arms.change(after, 'zone_errors'), '+.1f')}) at "
-            f"{told(arms.mean(after, 'total_error_pct'), '.2f')} %."
+            f"{as_text(arms.mean(after, 'zone_errors'))} there (paired difference "
+            f"{as_text(arms.change(after, 'zone_errors'), '+.1f')}) at "
+            f"{as_text(arms.mean(after, 'total_error_pct'), '.2f')} %."
         )
     if free is not None:
-        said.append(
+        sentences.append(
             "Only deciding the baseline's probabilities by least expected cost "
-            f"({free.costs}) leaves {told(arms.mean(free, 'zone_errors'))} at "
-            f"{told(arms.mean(free, 'total_error_pct'), '.2f')} %."
+            f"({free.costs}) leaves {as_text(arms.mean(free, 'zone_errors'))} at "
+            f"{as_text(arms.mean(free, 'total_error_pct'), '.2f')} %."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _curve(arms: Arms, chosen: list[Arm], measure: str, name: str, **looks: object) -> Series:

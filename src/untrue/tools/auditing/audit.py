@@ -18,7 +18,7 @@ from untrue.metrics.inputs import BLOCK_VALUES, IntArray
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.costly import zone_limit
-from untrue.tools.auditing.costly import dear_pairs
+from untrue.tools.auditing.costly import costly_pairs
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.reading.columns import Columns, choose
 from untrue.tools.reading.labels import LabelReader
@@ -82,7 +82,7 @@ class Predictions:
     file: TableFile
     columns: Columns
     true: IntArray
-    said: IntArray
+    predicted: IntArray
     probs: npt.NDArray[np.floating[Any]] | None
     notes: tuple[str, ...]
 
@@ -109,16 +109,16 @@ def audit(
     grouped = super_classes(tree) if tree is not None else None
     above = zone_limit(penalty, zone_above)
     k = penalty.n_classes
-    abstained = int((read.said < 0).sum())
-    if abstained == len(read.said):
+    abstained = int((read.predicted < 0).sum())
+    if abstained == len(read.predicted):
         raise DataError(f"{path}: every prediction abstains; there is nothing to audit.")
 
-    def measured(said: IntArray, **more: Any) -> tuple[Cells, Summary]:
-        cells = confusion_cells(read.true, said, k, abstained="drop")
+    def measured(predicted: IntArray, **more: Any) -> tuple[Cells, Summary]:
+        cells = confusion_cells(read.true, predicted, k, abstained="drop")
         return cells, summary(
             cells,
             penalty=penalty,
-            zone=None if above is None else dear_pairs(cells, penalty, above),
+            zone=None if above is None else costly_pairs(cells, penalty, above),
             groups=None if grouped is None else grouped[1],
             tree=tree,
             resamples=resamples,
@@ -128,11 +128,11 @@ def audit(
 
     calibration, decision = None, None
     if read.probs is None:
-        cells, found = measured(read.said, abstained=abstained)
+        cells, found = measured(read.predicted, abstained=abstained)
     else:
         few = read.probs.size <= MOST_FOR_HEIGHTS
         cells, found = measured(
-            read.said,
+            read.predicted,
             abstained=abstained,
             probs=read.probs,
             true=read.true,
@@ -141,11 +141,11 @@ def audit(
         )
         calibration = reliability(read.probs, read.true)
         # Where no answer was given there is none to compare with.
-        least = np.where(read.said < 0, -1, decide(read.probs, dense(penalty)))
+        least = np.where(read.predicted < 0, -1, decide(read.probs, dense(penalty)))
         decided_cells, decided = measured(least, abstained=abstained)
         change = paired_change(
             read.true,
-            read.said,
+            read.predicted,
             least,
             penalty,
             above=np.inf if above is None else above,
@@ -193,10 +193,10 @@ def read_predictions(
     table = read_table(file, wanted)
     notes = list(columns.notes)
     true_codes, true_names = codes(table, columns.truth, file)
-    said_codes, said_names = (
+    predicted_codes, predicted_names = (
         codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
     )
-    reader = LabelReader.for_labels(classes, [*true_names, *said_names])
+    reader = LabelReader.for_labels(classes, [*true_names, *predicted_names])
     if reader.by_position:
         notes.append(
             "the labels are numbers and no class is called so: 0 is taken for the first class of "
@@ -208,19 +208,24 @@ def read_predictions(
         scores = matrix(table, columns.probs, file)
         check_probs(scores, columns.probs, str(path))
     if columns.predicted is not None:
-        said = reader.positions(
-            said_codes, said_names, column=columns.predicted, source=str(path), may_abstain=True
+        answers = reader.positions(
+            predicted_codes,
+            predicted_names,
+            column=columns.predicted,
+            source=str(path),
+            may_abstain=True,
         )
     else:
         assert scores is not None  # `choose` found one of the two
-        said = scores.argmax(axis=1)
+        answers = scores.argmax(axis=1)
         notes.append("no column of predictions: the most probable class is taken for the answer")
-    abstained = int((said < 0).sum())
+    abstained = int((answers < 0).sum())
     if abstained:
         notes.append(
-            f"{abstained:,} of {len(said):,} predictions abstain; the measures are about the others"
+            f"{abstained:,} of {len(answers):,} predictions abstain; the measures are "
+            "about the others"
         )
-    return Predictions(file, columns, true, said, scores, tuple(notes))
+    return Predictions(file, columns, true, answers, scores, tuple(notes))
 
 
 def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:

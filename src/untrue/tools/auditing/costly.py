@@ -1,4 +1,4 @@
-"""The dear mistakes that happened: which kinds of error in a confusion matrix are in the zone."""
+"""The costly mistakes that happened: which kinds of error in a confusion matrix are in the zone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from untrue.metrics import Cells
 from untrue.penalty import Penalty
 
 
-def dear_pairs(cells: Cells, penalty: Penalty, above: float) -> list[tuple[int, int]]:
-    """The kinds of error in `cells` that cost more than `above`, as (true, said) positions."""
-    chosen = cells.wrong & (penalty.cost(cells.true, cells.said) > above)
-    return list(zip(cells.true[chosen].tolist(), cells.said[chosen].tolist(), strict=True))
+def costly_pairs(cells: Cells, penalty: Penalty, above: float) -> list[tuple[int, int]]:
+    """The kinds of error in `cells` that cost more than `above`, as (true, predicted) positions."""
+    chosen = cells.wrong & (penalty.cost(cells.true, cells.predicted) > above)
+    return list(zip(cells.true[chosen].tolist(), cells.predicted[chosen].tolist(), strict=True))

@@ -69,12 +69,12 @@ def paired_change(
 def _kinds(
     code: IntArray, counts: IntArray, penalty: Penalty, above: float
 ) -> tuple[FloatArray, IntArray]:
-    """The differences (m, 3) that occur, in right answers, cost and dear errors, and how often."""
+    """The differences (m, 3) that occur in right answers, cost and costly errors; how often."""
     k = penalty.n_classes
     true, before, after = code // (k * k), code // k % k, code % k
     cost_before, cost_after = penalty.cost(true, before), penalty.cost(true, after)
     right = (after == true).astype(np.int64) - (before == true)
-    dear = (cost_after > above).astype(np.int64) - (cost_before > above)
+    costly = (cost_after > above).astype(np.int64) - (cost_before > above)
     change = np.asarray(cost_after - cost_before, dtype=np.float64)
     level = np.unique(change, return_inverse=True)[1]
     if level.size and level.max() >= LEVELS:
@@ -82,9 +82,9 @@ def _kinds(
         # as one, with their mean.
         low, high = change.min(), change.max()
         level = np.minimum((change - low) / (high - low) * LEVELS, LEVELS - 1).astype(np.int64)
-    kind = (level * 3 + right + 1) * 3 + dear + 1
+    kind = (level * 3 + right + 1) * 3 + costly + 1
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     times = np.bincount(kind, counts, len(first))
     mean = np.bincount(kind, counts * change, len(first)) / times
-    table = np.stack([right[first], mean, dear[first]], axis=1)
+    table = np.stack([right[first], mean, costly[first]], axis=1)
     return np.asarray(table, dtype=np.float64), times.astype(np.int64)

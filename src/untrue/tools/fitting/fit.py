@@ -19,7 +19,7 @@ from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.penalty.costly import zone_limit
-from untrue.tools.auditing.costly import dear_pairs
+from untrue.tools.auditing.costly import costly_pairs
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.fitting.networks import NetworkSpec, Normalize, build, choose_network
@@ -42,11 +42,11 @@ PLAIN = "cross-entropy"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to answer, measured on the test part.
+class Variant:
+    """A model with a decision, evaluated on the test part.
 
     name     "bilinear, alpha 0.5", or "+ least cost" when it decides by least expected cost
-    change   paired, against the plain way; None for the plain way itself, or without a baseline
+    change   paired, against the plain variant; None for that itself, or without a baseline
     """
 
     name: str
@@ -59,14 +59,14 @@ class Way:
 class FitResult:
     """A model and how it does beside the plain one.
 
-    ways       the plain model first (when there is one), then the model that is kept
-    chosen     position in `ways` of the model that is kept, deciding by the most probable class
+    variants       the plain model first (when there is one), then the model that is kept
+    chosen     position in `variants` of the model that is kept, deciding by the most probable class
     zone_above errors that cost more are in the zone; None: all mistakes cost alike
     """
 
     model: Model
     source: str
-    ways: tuple[Way, ...]
+    variants: tuple[Variant, ...]
     chosen: int
     zone_above: float | None
     history: History
@@ -110,25 +110,27 @@ def fit(
     objectives: dict[str, Objective] = {name: objective_of(loss, penalty, alpha)}
     if baseline and loss != PLAIN:
         objectives = {plain_name: F.cross_entropy} | objectives
-    rules = source.find_rules(parts.train)
-    inputs = source.inputs(rules)
+    preprocessing = source.fit_preprocessing(parts.train)
+    inputs = source.inputs(preprocessing)
     spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
     above = zone_limit(penalty)
-    ways: list[Way] = []
+    variants: list[Variant] = []
     made: dict[str, tuple[nn.Module, History, float]] = {}
     first: IntArray | None = None
     for each, objective in objectives.items():
         made[each], answers = _train_one(
             each, objective, spec, inputs, labels, parts, penalty, settings, on_epoch
         )
-        for way, said in answers.items():
-            ways.append(_measured(way, said, labels[parts.test], penalty, above, plain=first))
-            first = said if first is None and each == plain_name else first
+        for variant, predicted in answers.items():
+            variants.append(
+                _measured(variant, predicted, labels[parts.test], penalty, above, plain=first)
+            )
+            first = predicted if first is None and each == plain_name else first
     net, history, temperature = made[name]
     model = Model(
         kind=source.kind,
         penalty=penalty,
-        rules=rules,
+        preprocessing=preprocessing,
         spec=spec,
         network=net,
         temperature=temperature,
@@ -146,8 +148,8 @@ def fit(
     return FitResult(
         model=model,
         source=str(source.path),
-        ways=tuple(ways),
-        chosen=[way.name for way in ways].index(name),
+        variants=tuple(variants),
+        chosen=[variant.name for variant in variants].index(name),
         zone_above=above,
         history=history,
         baseline_history=made[plain_name][1] if len(made) == 2 else None,
@@ -264,20 +266,20 @@ def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -
 
 def _measured(
     name: str,
-    said: IntArray,
+    predicted: IntArray,
     true: IntArray,
     penalty: Penalty,
     above: float | None,
     *,
     plain: IntArray | None,
-) -> Way:
-    cells = confusion_cells(true, said, penalty.n_classes)
+) -> Variant:
+    cells = confusion_cells(true, predicted, penalty.n_classes)
     found = summary(
         cells,
         penalty=penalty,
-        zone=None if above is None else dear_pairs(cells, penalty, above),
+        zone=None if above is None else costly_pairs(cells, penalty, above),
         resamples=1000,
     )
     limit = np.inf if above is None else above
-    change = None if plain is None else paired_change(true, plain, said, penalty, above=limit)
-    return Way(name, found, cells, change)
+    change = None if plain is None else paired_change(true, plain, predicted, penalty, above=limit)
+    return Variant(name, found, cells, change)

@@ -14,9 +14,9 @@ from untrue.decision import Temperature
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.tools.fitting.networks import NetworkSpec
-from untrue.tools.fitting.preprocess import TableRules
 from untrue.tools.fitting.training import logits_of
-from untrue.tools.reading.images import ImageRules
+from untrue.tools.reading.images import ImagePreprocessing
+from untrue.tools.reading.preprocess import TablePreprocessing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Model:
 
     kind: str
     penalty: Penalty
-    rules: TableRules | ImageRules
+    preprocessing: TablePreprocessing | ImagePreprocessing
     spec: NetworkSpec
     network: nn.Module
     temperature: float

@@ -27,10 +27,10 @@ from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.penalty import Penalty
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, build
-from untrue.tools.fitting.preprocess import TableRules
 from untrue.tools.needs import need
-from untrue.tools.reading.images import ImageRules
+from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.json_numbers import plain
+from untrue.tools.reading.preprocess import TablePreprocessing
 
 # Raised when an older program could no longer read what is written: one that knows no decision.json
 # would decide by the most probable class, so only folders with that file have the newer number.
@@ -129,7 +129,7 @@ def save_model(
             {name: value.contiguous() for name, value in model.network.state_dict().items()},
             inside / "weights.safetensors",
         )
-        _write_json(inside / "preprocessing.json", model.rules.as_json())
+        _write_json(inside / "preprocessing.json", model.preprocessing.as_json())
         model.penalty.save(inside / "penalty.json")
         if model.decision is not None:
             model.decision.save(inside / DECISION)
@@ -178,7 +178,7 @@ def load_model(folder: Path) -> Model:
             str(shape["name"]), tuple(map(int, shape["inputs"])), int(shape["n_classes"])
         )
         temperature = float(content["temperature"])
-        rules = _read_rules(folder / "preprocessing.json")
+        preprocessing = _read_preprocessing(folder / "preprocessing.json")
         penalty = Penalty.load(folder / "penalty.json")
         decision = Penalty.load(folder / DECISION) if decides else None
         if decision is not None and decision.classes != penalty.classes:
@@ -204,7 +204,7 @@ def load_model(folder: Path) -> Model:
     return Model(
         kind=str(content["kind"]),
         penalty=penalty,
-        rules=rules,
+        preprocessing=preprocessing,
         spec=spec,
         network=network,
         temperature=temperature,
@@ -239,9 +239,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _read_rules(file: Path) -> TableRules | ImageRules:
+def _read_preprocessing(file: Path) -> TablePreprocessing | ImagePreprocessing:
     content = _read_json(file)
-    return (ImageRules if content.get("kind") == "images" else TableRules).from_json(content)
+    return (
+        ImagePreprocessing if content.get("kind") == "images" else TablePreprocessing
+    ).from_json(content)
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.tools.fitting.model import Model, argmax
-from untrue.tools.fitting.preprocess import TableRules
 from untrue.tools.needs import need
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import ABSTAINED, LabelReader
+from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.sources import Labels, Source, open_source
 from untrue.tools.reading.tables import listed
 
@@ -35,19 +35,23 @@ class Predicted:
     """
 
     classes: tuple[str, ...]
-    said: IntArray
+    predicted: IntArray
     probs: npt.NDArray[np.float64]
     ids: tuple[str, tuple[str, ...]] | None
     truth: Labels | None
 
     @property
     def abstained(self) -> int:
-        return int((self.said < 0).sum())
+        return int((self.predicted < 0).sum())
 
 
 def read_data(model: Model, path: Path, *, delimiter: str | None = None) -> Source:
     """The data at `path`, of the kind the model was fitted to."""
-    schema = model.rules.schema if isinstance(model.rules, TableRules) else Schema((), ())
+    schema = (
+        model.preprocessing.schema
+        if isinstance(model.preprocessing, TablePreprocessing)
+        else Schema((), ())
+    )
     source = open_source(path, target=model.target, schema=schema, delimiter=delimiter)
     if source.kind != model.kind:
         raise DataError(
@@ -85,17 +89,17 @@ def predict(
         raise ArgumentError(
             f"The penalty must be about the model's classes; {odd[0]!r} is in one only."
         )
-    probs = model.probs(source.inputs(model.rules))
+    probs = model.probs(source.inputs(model.preprocessing))
     if decision == "argmax":
-        said = argmax(probs)
+        predicted = argmax(probs)
     elif model.decision is not None and decision == "tuned":
-        said = decide(probs, model.decision)
+        predicted = decide(probs, model.decision)
     else:
         costs = model.penalty if penalty is None else penalty.select(list(model.classes))
-        said = decide(probs, costs, abstain_cost)
+        predicted = decide(probs, costs, abstain_cost)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
-    return Predicted(model.classes, said, probs, source.ids(), source.labels)
+    return Predicted(model.classes, predicted, probs, source.ids(), source.labels)
 
 
 def _warn_of_unknown(labels: Labels, model: Model) -> None:
@@ -131,7 +135,7 @@ def write_predictions(found: Predicted, path: Path) -> Path:
         given = LabelReader.for_labels(found.classes, found.truth.names)
         true = [found.classes[int(n)] if given.by_position else n for n in found.truth.names]
         columns["truth"] = np.array(true, dtype=object)[found.truth.codes].tolist()
-    columns["predicted"] = names[found.said].tolist()
+    columns["predicted"] = names[found.predicted].tolist()
     columns |= {f"prob_{name}": found.probs[:, j] for j, name in enumerate(found.classes)}
     table = arrow.table(columns)
     if path.suffix.lower() == ".parquet":

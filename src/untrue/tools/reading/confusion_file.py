@@ -41,8 +41,8 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
             )
         seen.add(name)
         counts[classes.index(name)] = [
-            _count(cell, f"{path}, line {number}, column {said!r}")
-            for cell, said in zip(cells, classes, strict=True)
+            _count(cell, f"{path}, line {number}, column {predicted!r}")
+            for cell, predicted in zip(cells, classes, strict=True)
         ]
     absent = [name for name in classes if name not in seen]
     if absent:

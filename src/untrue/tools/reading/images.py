@@ -46,7 +46,7 @@ class ImageFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageRules:
+class ImagePreprocessing:
     """The size of image that a network takes: channels is 1 (grey) or 3 (colour)."""
 
     channels: int
@@ -62,14 +62,17 @@ class ImageRules:
         }
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> ImageRules:
+    def from_json(cls, content: dict[str, Any]) -> ImagePreprocessing:
         try:
-            rules = cls(*(int(content[name]) for name in ("channels", "height", "width")))
+            preprocessing = cls(*(int(content[name]) for name in ("channels", "height", "width")))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
-        if rules.channels not in (1, 3) or not 0 < min(rules.height, rules.width) <= 4096:
+        if (
+            preprocessing.channels not in (1, 3)
+            or not 0 < min(preprocessing.height, preprocessing.width) <= 4096
+        ):
             raise DataError("The preprocessing of the model is not readable: no size of image.")
-        return rules
+        return preprocessing
 
 
 def list_classes(root: Path) -> ImageFiles:
@@ -115,7 +118,7 @@ def has_split(root: Path) -> bool:
     return {path.name for path in _entries(root) if path.is_dir()} == {"train", "test"}
 
 
-def find_rules(files: Sequence[Path], *, size: int | None = None) -> ImageRules:
+def fit_images(files: Sequence[Path], *, size: int | None = None) -> ImagePreprocessing:
     """A size near that of the images, 16 to 64 pixels, unless `size` is given; grey if all are."""
     if size is not None and not 4 <= size <= 512:
         raise DataError(f"`image_size` must lie in 4..512 pixels; got {size}.")
@@ -126,13 +129,15 @@ def find_rules(files: Sequence[Path], *, size: int | None = None) -> ImageRules:
             edges.append(min(image.size))
             colour = colour or image.mode not in ("1", "L", "LA", "I", "I;16", "F")
     edge = size or int(np.clip(np.median(edges), SMALLEST, LARGEST))
-    return ImageRules(3 if colour else 1, edge, edge)
+    return ImagePreprocessing(3 if colour else 1, edge, edge)
 
 
-def read_images(files: Iterable[Path], rules: ImageRules) -> Pixels:
-    """Images as bytes (N, C, H, W), each resized to the size of `rules`."""
+def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pixels:
+    """Images as bytes (N, C, H, W), each resized to the size of `preprocessing`."""
     files = list(files)
-    pixels = np.empty((len(files), rules.channels, rules.height, rules.width), np.uint8)
+    pixels = np.empty(
+        (len(files), preprocessing.channels, preprocessing.height, preprocessing.width), np.uint8
+    )
     pil = need("PIL.Image", "Reading images")
     for i, file in enumerate(files):
         with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
@@ -141,8 +146,10 @@ def read_images(files: Iterable[Path], rules: ImageRules) -> Pixels:
             if image.mode.startswith("I"):
                 values = np.asarray(image, dtype=np.float32)
                 image = pil.fromarray((values / max(values.max(), 1) * 255).astype(np.uint8))
-            ready = image.convert("RGB" if rules.channels == 3 else "L")
-            ready = ready.resize((rules.width, rules.height), pil.Resampling.BILINEAR)
+            ready = image.convert("RGB" if preprocessing.channels == 3 else "L")
+            ready = ready.resize(
+                (preprocessing.width, preprocessing.height), pil.Resampling.BILINEAR
+            )
             array = np.asarray(ready, dtype=np.uint8)
             pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     return pixels

@@ -14,22 +14,22 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
-from untrue.tools.fitting.preprocess import TableRules, fit_rules
 from untrue.tools.reading.features import Features, Schema, find_schema, read_features
 from untrue.tools.reading.images import (
     ImageFiles,
-    ImageRules,
+    ImagePreprocessing,
     check_entry,
-    find_rules,
+    fit_images,
     has_split,
     list_classes,
     list_images,
     read_images,
 )
 from untrue.tools.reading.labels import LabelReader
+from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
 from untrue.tools.reading.tables import codes, is_table, listed, open_table, read_table
 
-Rules = TableRules | ImageRules
+Preprocessing = TablePreprocessing | ImagePreprocessing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +51,11 @@ class Source(Protocol):
 
     def __len__(self) -> int: ...
 
-    def find_rules(self, train: IntArray) -> Rules:
+    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
         """How to turn values into inputs, learned from the examples at `train` alone."""
         ...
 
-    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
+    def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
         """All inputs: (N, width), or (N, C, H, W)."""
         ...
 
@@ -77,18 +77,18 @@ class TableSource:
     def __len__(self) -> int:
         return len(self.features)
 
-    def find_rules(self, train: IntArray) -> Rules:
-        return fit_rules(self.features.rows(train))
+    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
+        return fit_table(self.features.rows(train))
 
-    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
-        assert isinstance(rules, TableRules)
-        # A file was read by the names of the rules; an array has numbered columns only.
-        given, wanted = len(self.features.schema.names), len(rules.schema.names)
+    def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
+        assert isinstance(preprocessing, TablePreprocessing)
+        # A file was read by the names of the preprocessing; an array has numbered columns only.
+        given, wanted = len(self.features.schema.names), len(preprocessing.schema.names)
         if given != wanted:
             raise DataError(
                 f"{self.path}: the model learned from {wanted} columns; 'X' has {given}."
             )
-        return rules.apply(self.features)
+        return preprocessing.apply(self.features)
 
     def ids(self) -> None:
         return None
@@ -108,12 +108,12 @@ class FolderSource:
     def __len__(self) -> int:
         return len(self.images.files)
 
-    def find_rules(self, train: IntArray) -> Rules:
-        return find_rules([self.images.files[i] for i in train.tolist()], size=self.size)
+    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
+        return fit_images([self.images.files[i] for i in train.tolist()], size=self.size)
 
-    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
-        assert isinstance(rules, ImageRules)
-        return read_images(self.images.files, rules)
+    def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
+        assert isinstance(preprocessing, ImagePreprocessing)
+        return read_images(self.images.files, preprocessing)
 
     def ids(self) -> tuple[str, tuple[str, ...]]:
         return "file", self.images.names
@@ -132,12 +132,12 @@ class ArrayImages:
     def __len__(self) -> int:
         return len(self.pixels)
 
-    def find_rules(self, train: IntArray) -> Rules:  # noqa: ARG002 - nothing to learn
-        return ImageRules(*self.pixels.shape[1:])
+    def fit_preprocessing(self, train: IntArray) -> Preprocessing:  # noqa: ARG002 - nothing to learn
+        return ImagePreprocessing(*self.pixels.shape[1:])
 
-    def inputs(self, rules: Rules) -> npt.NDArray[Any]:
-        assert isinstance(rules, ImageRules)
-        wanted = (rules.channels, rules.height, rules.width)
+    def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
+        assert isinstance(preprocessing, ImagePreprocessing)
+        wanted = (preprocessing.channels, preprocessing.height, preprocessing.width)
         if self.pixels.shape[1:] != wanted:
             raise DataError(
                 f"{self.path}: the model takes images of {wanted} (channels, height, width); X "

@@ -180,7 +180,7 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
 
 
 def _explained(message: str, file: TableFile) -> str:
-    """What the reader said, in one sentence with row and column."""
+    """The reader's error in one sentence with row and column."""
     row = re.search(r"Row #(\d+)", message)
     # The line of the header is skipped, not counted: the reader's row 2 is data row 1.
     place = f"data row {int(row[1]) - 1}" if row else "a row"

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from untrue.budgets import ResolvedBudget, Verdict, raised
+from untrue.budgets import ResolvedBudget, Verdict, scaled_penalty
 from untrue.budgets.bounds import check_confidence
 from untrue.decision import decide
 from untrue.errors import DataError
@@ -38,7 +38,7 @@ class Setting:
 
     base         "argmax": the most probable class; "penalty": least expected cost by the penalty;
                  "even": least expected cost, all mistakes alike
-    multipliers  one for each budget: how many times dearer its mistakes are in the decision
+    multipliers  one for each budget: how many times costlier its mistakes are in the decision
     """
 
     recipe: Recipe
@@ -54,9 +54,9 @@ class Setting:
         if self.base == "argmax":
             parts.append(", most probable class")
         else:
-            raised_by = any(m != 1 for m in self.multipliers)
+            scaled_by = any(m != 1 for m in self.multipliers)
             costs = "even costs" if self.base == "even" else "least cost"
-            times = f" with budgets x {_listed(self.multipliers)}" if raised_by else ""
+            times = f" with budgets x {_listed(self.multipliers)}" if scaled_by else ""
             parts.append(f", {costs}{times}")
         return trained.name + "".join(parts)
 
@@ -98,11 +98,11 @@ class Judge:
 
     def trial(self, setting: Setting, probs: FloatArray, plain: float | None = None) -> Trial:
         """Measure a setting by calibrated probabilities (N, k); `plain` is the accuracy to hold."""
-        said = answers(probs, decision_costs(setting, self.penalty, self.budgets))
-        cells = confusion_cells(self.true, said, self.penalty.n_classes)
+        predicted = answers(probs, decision_costs(setting, self.penalty, self.budgets))
+        cells = confusion_cells(self.true, predicted, self.penalty.n_classes)
         verdicts = tuple(budget.judge(cells, self.confidence) for budget in self.budgets)
         kept = tuple(map(is_kept, verdicts, self.provable))
-        right = float((said == self.true).mean())
+        right = float((predicted == self.true).mean())
         drop = 0.0 if plain is None else 100 * (plain - right)
         within = self.max_drop is None or drop <= self.max_drop + 1e-9
         cost = float(expected_cost(cells, self.penalty))
@@ -142,14 +142,18 @@ def decision_costs(
 ) -> Penalty | None:
     """The costs a setting decides by; None for the most probable class.
 
-    By the penalty: `raised`. Even: `1 - I + sum over budgets b of (m_b - 1) M_b`, with M_b one on
-    the budget's cells, or, for an expected cost, the penalty over its mean: what a Lagrangian of
+    By the penalty: `scaled_penalty`. Even: `1 - I + sum over budgets b of (m_b - 1) M_b`, with
+    M_b one on the budget's cells, or, for an expected cost, the penalty over its mean: what a Lagrangian of
     "as many right answers as the budgets allow" charges.
     """
     if setting.base == "argmax":
         return None
     if setting.base == "penalty":
-        return raised(penalty, budgets, setting.multipliers) if setting.multipliers else penalty
+        return (
+            scaled_penalty(penalty, budgets, setting.multipliers)
+            if setting.multipliers
+            else penalty
+        )
     k = penalty.n_classes
     matrix = 1.0 - np.eye(k)
     for budget, factor in zip(budgets, setting.multipliers, strict=True):
@@ -267,17 +271,17 @@ def described(setting: Setting, budgets: Sequence[object]) -> str:
         return (
             f"{how}, deciding by least expected cost{_times(setting.multipliers, budgets, 'with')}"
         )
-    raised_by = _times(setting.multipliers, budgets, "but")
-    return f"{how}, deciding by least expected cost where all mistakes count alike{raised_by}"
+    scaled_by = _times(setting.multipliers, budgets, "but")
+    return f"{how}, deciding by least expected cost where all mistakes count alike{scaled_by}"
 
 
 def _times(multipliers: Sequence[float], budgets: Sequence[object], word: str) -> str:
-    told = [
+    parts = [
         f"{str(budget).partition(' <= ')[0]} x {m:.3g}"
         for m, budget in zip(multipliers, budgets, strict=False)
         if m != 1
     ]
-    return f" {word} {' and '.join(told)}" if told else ""
+    return f" {word} {' and '.join(parts)}" if parts else ""
 
 
 def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) -> None:

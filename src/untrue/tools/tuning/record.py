@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A network that was trained, seen by what it said.
+    """A network that was trained, seen by its outputs.
 
     logits       (N, k) of the examples it is judged on
     temperature  found on its watch part

@@ -125,7 +125,7 @@ class TuneResult:
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
         """The answers (N,) for examples like those tuned on, by the tuned decision."""
-        return np.asarray(self.labels[self._predicted(data).said])
+        return np.asarray(self.labels[self._predicted(data).predicted])
 
     def probs(self, data: Any) -> FloatArray:
         """Calibrated probabilities (N, k), by the classes of `model.classes`."""
@@ -163,7 +163,7 @@ def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
         return array_source(np.asarray(data), labels, path=ARRAYS)
     if isinstance(data, str | Path):
         return open_source(Path(data), target=target)
-    if hasattr(data, "find_rules"):
+    if hasattr(data, "fit_preprocessing"):
         source: Source = data
         return source
     raise ArgumentError(

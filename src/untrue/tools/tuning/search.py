@@ -2,8 +2,8 @@
 
 1. The plain model and its most probable class.
 2. The decision rule, which needs no training: least expected cost by the penalty; then with the
-   mistakes of each budget over its limit made dearer, doubling as a Lagrangian's multipliers would
-   grow, and then as weak again as still holds.
+   mistakes of each budget over its limit made costlier, doubling as a Lagrangian's multipliers
+   would grow, and then as weak again as still holds.
 3. Training: for each loss alpha rises; then the multipliers of the budgets over their limits rise
    in the penalty that is trained by. Each trained network gets the decisions of 1 and 2.
 
@@ -22,7 +22,7 @@ from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
 from untrue.penalty.costly import off_diagonal
 from untrue.tools.tuning.judging import MOST_CLASSES, Base, Judge, Setting, Trial, findings
-from untrue.tools.tuning.trainer import OutOfTimeError, Recipe, Workshop
+from untrue.tools.tuning.trainer import CachingTrainer, OutOfTimeError, Recipe
 
 ALPHAS = (0.3, 0.6, 0.9)
 # Multipliers in the decision: the first step above 1, the last, and how fine the way back is.
@@ -81,7 +81,7 @@ class _Log:
 
 
 def search(
-    workshop: Workshop,
+    trainer: CachingTrainer,
     judge: Judge,
     *,
     losses: Sequence[str],
@@ -92,7 +92,7 @@ def search(
 
     trials: at most so many settings are trained beyond the plain one.
     """
-    probs = workshop.cross_fitted(Recipe())
+    probs = trainer.cross_fitted(Recipe())
     log = _Log(judge, tell)
     plain = judge.trial(Setting(Recipe()), probs)
     log.plain = plain.accuracy
@@ -101,7 +101,7 @@ def search(
         best = _decisions(log, Recipe(), probs)
     trained, stopped = 0, "a setting meets everything"
     if best is None:
-        best, trained, stopped = _training(log, workshop, losses, trials)
+        best, trained, stopped = _training(log, trainer, losses, trials)
     if best is None:
         best = min(log.trials, key=lambda t: (judge.excess(t), -t.accuracy))
     return Search(tuple(log.trials), log.trials.index(best), tuple(log.steps), trained, stopped)
@@ -117,7 +117,7 @@ def _decisions(log: _Log, recipe: Recipe, probs: FloatArray) -> Trial | None:
         if best is not None:
             return best
     tried = [t for base in bases for t in _weakest(log, starts[base], base, probs)]
-    return log.step("Dearer mistakes in the decision", tried) if tried else None
+    return log.step("Costlier mistakes in the decision", tried) if tried else None
 
 
 def _bases(judge: Judge) -> tuple[Base, ...]:
@@ -162,7 +162,7 @@ def _weakest(log: _Log, start: Trial, base: Base, probs: FloatArray) -> list[Tri
 
 
 def _training(
-    log: _Log, workshop: Workshop, losses: Sequence[str], most: int
+    log: _Log, trainer: CachingTrainer, losses: Sequence[str], most: int
 ) -> tuple[Trial | None, int, str]:
     """Losses, alpha rising, then multipliers: (what meets all, trained settings, why it ended)."""
     if not most or not losses:
@@ -174,7 +174,7 @@ def _training(
             if trained >= most:
                 return _best(chosen), trained, f"it may train {most} settings at most"
             try:
-                probs = workshop.cross_fitted(recipe)
+                probs = trainer.cross_fitted(recipe)
             except OutOfTimeError:
                 return _best(chosen), trained, "the time limit passed"
             except DataError as error:
@@ -220,7 +220,7 @@ def _plainest(log: _Log, recipe: Recipe) -> Trial:
 
 
 def _best(met: Sequence[Trial]) -> Trial | None:
-    """Most right answers; of equals the one whose costs are raised least."""
+    """Most right answers; of equals the one whose costs are scaled least."""
     if not met:
         return None
     return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)))

@@ -35,7 +35,7 @@ class OutOfTimeError(Exception):
 class Recipe:
     """How a network is trained: the loss, its alpha, and the costs it asks.
 
-    multipliers  one for each budget: how many times dearer its mistakes are in training
+    multipliers  one for each budget: how many times costlier its mistakes are in training
     """
 
     loss: str = PLAIN
@@ -48,12 +48,12 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Workshop:
+class CachingTrainer:
     """Data made ready, and all that is the same for every training.
 
     costs     the penalty of training, for a recipe's multipliers
     deadline  of `time.monotonic()`: no training of a recipe other than the plain one starts later
-    on_epoch  told (name of the network, progress); on_kept: the name of one the record had
+    on_epoch  called with (name of the network, progress); on_kept: the name of one the record had
     """
 
     inputs: npt.NDArray[Any]
@@ -147,6 +147,6 @@ def digest(array: npt.NDArray[Any]) -> str:
 
 
 def _shown(recipe: Recipe) -> str:
-    dear = [f"{m:.3g}" for m in recipe.multipliers]
-    raised = any(m != 1 for m in recipe.multipliers)
-    return recipe.name + (f", budgets x {', '.join(dear)}" if raised else "")
+    costly = [f"{m:.3g}" for m in recipe.multipliers]
+    scaled = any(m != 1 for m in recipe.multipliers)
+    return recipe.name + (f", budgets x {', '.join(costly)}" if scaled else "")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from untrue.budgets import Budget, ResolvedBudget, raised, resolve_all
+from untrue.budgets import Budget, ResolvedBudget, resolve_all, scaled_penalty
 from untrue.errors import ArgumentError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import confusion_cells
@@ -25,7 +25,7 @@ from untrue.tools.fitting.networks import build, choose_network
 from untrue.tools.fitting.training import Progress, Settings
 from untrue.tools.needs import need
 from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.sources import Rules, Source
+from untrue.tools.reading.sources import Preprocessing, Source
 from untrue.tools.tuning.judging import (
     Judge,
     answers,
@@ -38,7 +38,7 @@ from untrue.tools.tuning.parts import Parts, part
 from untrue.tools.tuning.record import Record, Trained
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult, answer_labels, as_source
 from untrue.tools.tuning.search import Search, search
-from untrue.tools.tuning.trainer import Recipe, Workshop, digest
+from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 
 LOSSES = ("bilinear", "log-bilinear")
 
@@ -88,7 +88,7 @@ def tune(
     validation_share   of the rest, held back in each training to stop and to calibrate by
     record             an SQLite file that keeps what was trained: a call that was killed goes on
                        from there, and one with other budgets uses what it can
-    on_epoch, tell     told of (network, epoch), and of each finding as a sentence
+    on_epoch, tell     called with (network, epoch), and with each finding as a sentence
 
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
     with a seed of its own that has not learned from them; the model that is kept learns from all
@@ -123,31 +123,31 @@ def tune(
     if tell is not None:
         for note in notes:
             tell(note)
-    rules = source.find_rules(parts.development)
-    inputs = source.inputs(rules)
+    preprocessing = source.fit_preprocessing(parts.development)
+    inputs = source.inputs(preprocessing)
     spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
     with closing(Record(None if record is None else Path(record))) as store:
-        workshop = Workshop(
+        trainer = CachingTrainer(
             inputs=inputs,
             labels=labels,
             parts=parts,
             spec=spec,
             settings=settings,
-            costs=lambda by: raised(judge.penalty, resolved, by) if by else judge.penalty,
+            costs=lambda by: scaled_penalty(judge.penalty, resolved, by) if by else judge.penalty,
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
             deadline=None if time_limit is None else time.monotonic() + time_limit,
             on_epoch=on_epoch,
             on_kept=None if tell is None else lambda name: tell(f"{name}: trained before"),
         )
-        found = search(workshop, judge, losses=losses, trials=trials, tell=tell)
-        plain = workshop.final(Recipe())
+        found = search(trainer, judge, losses=losses, trials=trials, tell=tell)
+        plain = trainer.final(Recipe())
         chosen = found.trials[found.chosen].setting
-        made = plain if chosen.recipe == Recipe() else workshop.final(chosen.recipe)
+        made = plain if chosen.recipe == Recipe() else trainer.final(chosen.recipe)
     return _result(
         source,
-        rules,
-        workshop,
+        preprocessing,
+        trainer,
         judge,
         found,
         plain,
@@ -204,8 +204,8 @@ def _judge(
 
 def _result(
     source: Source,
-    rules: Rules,
-    workshop: Workshop,
+    preprocessing: Preprocessing,
+    trainer: CachingTrainer,
     judge: Judge,
     found: Search,
     plain: Trained,
@@ -217,10 +217,10 @@ def _result(
     """Confirm on the held-out part, which is looked at here for the first time."""
     trial = found.trials[found.chosen]
     costs = decision_costs(trial.setting, judge.penalty, judge.budgets)
-    true, k = workshop.labels[workshop.parts.held_out], judge.penalty.n_classes
+    true, k = trainer.labels[trainer.parts.held_out], judge.penalty.n_classes
     before = argmax(calibrated(plain.logits, plain.temperature))
-    said = answers(calibrated(made.logits, made.temperature), costs)
-    cells, plain_cells = (confusion_cells(true, each, k) for each in (said, before))
+    predicted = answers(calibrated(made.logits, made.temperature), costs)
+    cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
     verdicts = tuple(
         BudgetVerdict(
             seen,
@@ -230,28 +230,28 @@ def _result(
         )
         for budget, seen, kept in zip(judge.budgets, trial.verdicts, trial.kept, strict=True)
     )
-    change = paired_change(true, before, said, judge.penalty, above=math.inf).accuracy
+    change = paired_change(true, before, predicted, judge.penalty, above=math.inf).accuracy
     allowed = math.inf if judge.max_drop is None else judge.max_drop
     kept = (
         trial.met and all(v.confirmed for v in verdicts) and -100 * change.value <= allowed + 1e-9
     )
-    network = build(workshop.spec)
+    network = build(trainer.spec)
     assert made.weights is not None
     network.load_state_dict(need("safetensors.torch", "Tuning").load(made.weights))
     network.eval()
-    parts, recipe = workshop.parts, trial.setting.recipe
+    parts, recipe = trainer.parts, trial.setting.recipe
     model = Model(
         kind=source.kind,
         penalty=judge.penalty,
-        rules=rules,
-        spec=workshop.spec,
+        preprocessing=preprocessing,
+        spec=trainer.spec,
         network=network,
         temperature=made.temperature,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
             "loss": recipe.loss,
             "alpha": recipe.alpha,
-            **asdict(workshop.settings),
+            **asdict(trainer.settings),
             "best_epoch": made.history["best_epoch"],
             "train": len(parts.final.train),
             "validation": len(parts.final.validation),
@@ -277,7 +277,7 @@ def _result(
         confidence=judge.confidence,
         met=trial.met,
         kept=kept,
-        accuracy=float((said == true).mean()),
+        accuracy=float((predicted == true).mean()),
         change=change,
         confusion=cells,
         plain_confusion=plain_cells,

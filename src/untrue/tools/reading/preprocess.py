@@ -1,7 +1,7 @@
-"""From the values of a table to the inputs of a network, by rules that are plain numbers.
+"""From the values of a table to the inputs of a network, by preprocessing that is plain numbers.
 
-scikit-learn's transformers find the rules (`fit_rules`); NumPy applies them (`TableRules.apply`),
-so that a stored model holds nothing that runs code, and predicting needs no scikit-learn.
+scikit-learn's transformers find it (`fit_table`); NumPy applies it (`TablePreprocessing.apply`), so
+that a stored model holds nothing that runs code, and predicting needs no scikit-learn.
 
 numbers      the median for what is missing, a 0/1 column that says so where training data had
              gaps, all brought to mean 0 and variance 1
@@ -25,7 +25,7 @@ from untrue.tools.reading.features import Features, Schema
 from untrue.tools.reading.tables import listed
 
 MISSING = "(missing)"
-# A category seen less often cannot be told from noise.
+# A category seen less often cannot be distinguished from noise.
 LEAST_SEEN = 5
 MOST_CATEGORIES = 64
 
@@ -33,7 +33,7 @@ Inputs = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class NumberRules:
+class NumberScaling:
     """For m number columns, of which those at `gaps` get a column that says what was missing.
 
     mean and scale have m + len(gaps) entries.
@@ -47,7 +47,7 @@ class NumberRules:
 
 
 @dataclass(frozen=True, slots=True)
-class CategoryRules:
+class CategoryEncoding:
     """Categories with a column of their own, in order; `rare` ones share one more, "other"."""
 
     name: str
@@ -60,11 +60,11 @@ class CategoryRules:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRules:
+class TablePreprocessing:
     """All that turns a table into inputs (N, width)."""
 
-    numbers: NumberRules
-    categories: tuple[CategoryRules, ...]
+    numbers: NumberScaling
+    categories: tuple[CategoryEncoding, ...]
 
     @property
     def schema(self) -> Schema:
@@ -85,11 +85,11 @@ class TableRules:
         return {"kind": "table", **asdict(self)}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> TableRules:
+    def from_json(cls, content: dict[str, Any]) -> TablePreprocessing:
         """Back from `as_json`; a wrong shape is an error."""
         try:
             part = content["numbers"]
-            numbers = NumberRules(
+            numbers = NumberScaling(
                 tuple(map(str, part["names"])),
                 tuple(map(float, part["median"])),
                 tuple(map(int, part["gaps"])),
@@ -97,7 +97,7 @@ class TableRules:
                 tuple(map(float, part["scale"])),
             )
             categories = tuple(
-                CategoryRules(
+                CategoryEncoding(
                     str(rule["name"]),
                     tuple(map(str, rule["categories"])),
                     tuple(map(str, rule["rare"])),
@@ -114,37 +114,39 @@ class TableRules:
         return cls(numbers, categories)
 
 
-def _numbers(rules: NumberRules, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _numbers(
+    preprocessing: NumberScaling, values: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     missing = np.isnan(values)
-    filled = np.where(missing, np.array(rules.median), values)
-    gaps = missing[:, list(rules.gaps)].astype(np.float64)
+    filled = np.where(missing, np.array(preprocessing.median), values)
+    gaps = missing[:, list(preprocessing.gaps)].astype(np.float64)
     wide = np.concatenate([filled, gaps], axis=1)
-    return np.asarray((wide - np.array(rules.mean)) / np.array(rules.scale))
+    return np.asarray((wide - np.array(preprocessing.mean)) / np.array(preprocessing.scale))
 
 
-def _one_hot(rules: CategoryRules, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    other = len(rules.categories) if rules.rare else -1
-    position = {name: j for j, name in enumerate(rules.categories)}
-    position |= dict.fromkeys(rules.rare, other)
+def _one_hot(preprocessing: CategoryEncoding, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    other = len(preprocessing.categories) if preprocessing.rare else -1
+    position = {name: j for j, name in enumerate(preprocessing.categories)}
+    position |= dict.fromkeys(preprocessing.rare, other)
     names = [MISSING if value is None else value for value in values.tolist()]
     unseen = Counter(name for name in names if name not in position)
     if unseen:
         warnings.warn(
-            f"column {rules.name!r} holds categories that training has not seen "
+            f"column {preprocessing.name!r} holds categories that training has not seen "
             f"({listed(map(repr, unseen), 3)}) in {unseen.total():,} of {len(names):,} rows; they "
             "are taken as 'other'",
             UntrueWarning,
             stacklevel=3,
         )
     at = np.array([position.get(name, other) for name in names])
-    columns = np.zeros((len(names), rules.width))
+    columns = np.zeros((len(names), preprocessing.width))
     known = np.flatnonzero(at >= 0)
     columns[known, at[known]] = 1.0
     return columns
 
 
 def make_transformer(features: Features) -> Any:
-    """scikit-learn's transformer of the same rules, fitted; takes `as_frame(features)`."""
+    """scikit-learn's transformer of the same preprocessing, fitted; takes `as_frame(features)`."""
     compose = need("sklearn.compose", "Fitting to a table")
     impute = need("sklearn.impute", "Fitting to a table")
     pipeline = need("sklearn.pipeline", "Fitting to a table")
@@ -180,13 +182,13 @@ def as_frame(features: Features) -> Any:
     return pandas.concat([numbers, text], axis=1)
 
 
-def fit_rules(features: Features) -> TableRules:
-    """The rules that scikit-learn's transformers find on training data, as plain numbers."""
+def fit_table(features: Features) -> TablePreprocessing:
+    """What scikit-learn's transformers find on training data, as plain numbers."""
     parts = make_transformer(features).named_transformers_
-    numbers = NumberRules(features.schema.numbers, (), (), (), ())
+    numbers = NumberScaling(features.schema.numbers, (), (), (), ())
     if features.schema.numbers:
         imputer, scaler = (step for _, step in parts["numbers"].steps)
-        numbers = NumberRules(
+        numbers = NumberScaling(
             features.schema.numbers,
             # A column without any value has no median: scikit-learn fills it with 0.
             tuple(np.nan_to_num(imputer.statistics_, nan=0.0).tolist()),
@@ -194,7 +196,7 @@ def fit_rules(features: Features) -> TableRules:
             tuple(scaler.mean_.tolist()),
             tuple(scaler.scale_.tolist()),
         )
-    categories: list[CategoryRules] = []
+    categories: list[CategoryEncoding] = []
     if features.schema.categories:
         encoder = parts["categories"].steps[1][1]
         for name, every, rare in zip(
@@ -205,5 +207,5 @@ def fit_rules(features: Features) -> TableRules:
         ):
             other = () if rare is None else tuple(rare.tolist())
             own = tuple(each for each in every.tolist() if each not in other)
-            categories.append(CategoryRules(name, own, other))
-    return TableRules(numbers, tuple(categories))
+            categories.append(CategoryEncoding(name, own, other))
+    return TablePreprocessing(numbers, tuple(categories))

@@ -1,4 +1,4 @@
-"""The stored rules, applied by NumPy, do what scikit-learn's transformers do."""
+"""The stored preprocessing, applied by NumPy, do what scikit-learn's transformers do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from untrue.errors import DataError, UntrueWarning
-from untrue.tools.fitting.preprocess import TableRules, as_frame, fit_rules, make_transformer
 from untrue.tools.reading.features import Features, Schema
+from untrue.tools.reading.preprocess import (
+    TablePreprocessing,
+    as_frame,
+    fit_table,
+    make_transformer,
+)
 
 
 def features(n: int, seed: int, *, new: bool = False) -> Features:
@@ -38,43 +43,43 @@ def features(n: int, seed: int, *, new: bool = False) -> Features:
 def test_they_agree_with_scikit_learn(new: bool) -> None:
     trained = features(100, 0)
     transformer = make_transformer(trained)
-    rules = fit_rules(trained)
+    preprocessing = fit_table(trained)
     for data in (trained, features(50, 1, new=new)):
         wanted = transformer.transform(as_frame(data))
-        found = rules.apply(data)
-        assert found.shape == (len(data), rules.width)
+        found = preprocessing.apply(data)
+        assert found.shape == (len(data), preprocessing.width)
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
 
 
 def test_they_come_back_from_json_exactly() -> None:
-    rules = fit_rules(features(100, 0))
-    again = TableRules.from_json(json.loads(json.dumps(rules.as_json())))
-    assert again == rules
-    assert again.schema == rules.schema
+    preprocessing = fit_table(features(100, 0))
+    again = TablePreprocessing.from_json(json.loads(json.dumps(preprocessing.as_json())))
+    assert again == preprocessing
+    assert again.schema == preprocessing.schema
 
 
 def test_an_unseen_category_is_other_with_a_warning() -> None:
-    rules = fit_rules(features(100, 0))
-    common, rare, _ = rules.categories
+    preprocessing = fit_table(features(100, 0))
+    common, rare, _ = preprocessing.categories
     assert common.rare == ()
     assert rare.rare == ("seldom",)
     data = features(50, 1, new=True)
     with pytest.warns(UntrueWarning) as caught:
-        inputs = rules.apply(data)
+        inputs = preprocessing.apply(data)
     assert [str(each.message) for each in caught] == [
         f"column {name!r} holds categories that training has not seen ({value!r}) in 5 of 50 "
         "rows; they are taken as 'other'"
         for name, value in (("common", "never seen"), ("rare", "never seen either"))
     ]
-    first = len(rules.numbers.mean)
+    first = len(preprocessing.numbers.mean)
     assert (inputs[:5, first : first + 3] == 0).all()  # no rare ones in training: all zeros
     assert (inputs[:5, first + 3 + 2] == 1).all()  # the column of rare ones
 
 
 def test_a_missing_value_stands_out_where_training_had_gaps() -> None:
-    rules = fit_rules(features(100, 0))
-    assert rules.numbers.gaps == (0, 3)
-    assert "(missing)" in rules.categories[2].categories
+    preprocessing = fit_table(features(100, 0))
+    assert preprocessing.numbers.gaps == (0, 3)
+    assert "(missing)" in preprocessing.categories[2].categories
 
 
 def test_numbers_alone_and_categories_alone_do() -> None:
@@ -82,8 +87,8 @@ def test_numbers_alone_and_categories_alone_do() -> None:
     none = np.empty((60, 0))
     numbers = Features(Schema(both.schema.numbers, ()), both.numbers, none.astype(object))
     text = Features(Schema((), both.schema.categories), none, both.text)
-    assert fit_rules(numbers).apply(numbers).shape == (60, 6)
-    assert fit_rules(text).apply(text).shape[1] == fit_rules(text).width
+    assert fit_table(numbers).apply(numbers).shape == (60, 6)
+    assert fit_table(text).apply(text).shape[1] == fit_table(text).width
 
 
 @pytest.mark.parametrize(
@@ -92,23 +97,23 @@ def test_numbers_alone_and_categories_alone_do() -> None:
 )
 def test_broken_rules_are_refused(broken: dict[str, object]) -> None:
     with pytest.raises(DataError, match="The preprocessing of the model is not readable"):
-        TableRules.from_json(broken)
+        TablePreprocessing.from_json(broken)
 
 
 def test_rules_of_unequal_lengths_are_refused() -> None:
-    content = fit_rules(features(60, 0)).as_json()
+    content = fit_table(features(60, 0)).as_json()
     content["numbers"]["scale"] = content["numbers"]["scale"][:-1]
     with pytest.raises(DataError, match="its lengths differ"):
-        TableRules.from_json(content)
+        TablePreprocessing.from_json(content)
 
 
 def test_nothing_of_it_needs_scikit_learn(tmp_path: Path) -> None:
-    rules = fit_rules(features(60, 0))
-    (tmp_path / "rules.json").write_text(json.dumps(rules.as_json()))
+    preprocessing = fit_table(features(60, 0))
+    (tmp_path / "preprocessing.json").write_text(json.dumps(preprocessing.as_json()))
     script = (
         "import json, sys; from pathlib import Path\n"
-        "from untrue.tools.fitting.preprocess import TableRules\n"
-        "TableRules.from_json(json.loads(Path('rules.json').read_text()))\n"
+        "from untrue.tools.reading.preprocess import TablePreprocessing\n"
+        "TablePreprocessing.from_json(json.loads(Path('preprocessing.json').read_text()))\n"
         "sys.exit('sklearn' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], cwd=tmp_path).returncode == 0
