@@ -143,8 +143,8 @@ def decision_costs(
     """The costs a setting decides by; None for the most probable class.
 
     By the penalty: `scaled_penalty`. Even: `1 - I + sum over budgets b of (m_b - 1) M_b`, with
-    M_b one on the budget's cells, or, for an expected cost, the penalty over its mean: what a Lagrangian of
-    "as many right answers as the budgets allow" charges.
+    M_b one on the budget's cells, or, for an expected cost, the penalty over its mean: what
+    a Lagrangian of "as many right answers as the budgets allow" charges.
     """
     if setting.base == "argmax":
         return None
