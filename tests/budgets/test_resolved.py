@@ -233,8 +233,8 @@ def test_what_cannot_be_resolved_is_said(text, options, message) -> None:
 
 
 def test_more_that_cannot_be() -> None:
-    with pytest.raises(ArgumentError, match="has no zone, since all its mistakes cost alike"):
-        Budget.parse("zone <= 1%").resolve(Penalty.from_rules(CLASSES, {}))
+    with pytest.raises(ArgumentError, match="has no zone, since none of its mistakes costs any"):
+        Budget.parse("zone <= 1%").resolve(Penalty.from_zone([], classes=CLASSES))
     with pytest.raises(PenaltyError, match="Unknown class 'carr'; did you mean 'car'"):
         Budget.parse("zone <= 1%").resolve(RULES, zone=[("carr", "bus")])
     with pytest.raises(ArgumentError, match=r"must be an untrue\.Penalty; got ndarray"):

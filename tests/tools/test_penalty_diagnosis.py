@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
-from untrue.penalty.costly import SMALL, cheapest_cost
-from untrue.tools.penalty_diagnosis import Lopsided, diagnose
+from untrue.tools.penalty_diagnosis import SMALL, Lopsided, diagnose
 
 
 def test_the_facts_are_those_of_the_matrix() -> None:
@@ -35,7 +34,7 @@ def test_large_rules_are_looked_at_without_their_matrix() -> None:
     found = diagnose(penalty)
     assert found.lopsided == (Lopsided("5", "6", 4.0, 1.0),)
     assert (found.least, found.greatest, found.free_mistakes) == (1.0, 9.0, None)
-    assert cheapest_cost(Penalty.from_rules(k, {(0, 1): 0.25})) == 0.25
+    assert Penalty.from_rules(k, {(0, 1): 0.25}).cheapest == 0.25
 
 
 def test_large_trees_are_symmetric_without_their_matrix() -> None:

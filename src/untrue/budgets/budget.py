@@ -109,6 +109,7 @@ class Budget:
                     it the tree of the penalty, if it has one
         zone        the cells that "zone" means, as `metrics.zone_errors` takes them
         zone_above  or: mistakes that cost more than this; without either, more than the cheapest
+                    that costs anything (all of these if they cost alike)
         examples    how many examples a count of errors is about: that of the part of the data for
                     which it was stated. Other parts are held to the same rate. Without it a count
                     is about whatever confusion matrix is judged.

@@ -17,8 +17,8 @@ from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_level
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, class_indices, read_groups
 from untrue.metrics.zones import Zone, is_penalty
-from untrue.penalty import DensePenalty, Penalty, RulesPenalty, TreePenalty
-from untrue.penalty.costly import zone_limit
+from untrue.penalty import Penalty, RulesPenalty, TreePenalty
+from untrue.penalty.zone import zone_penalty, zone_threshold
 
 # A mean over so many cells is mean enough, and quick.
 MOST_CELLS = 2**21
@@ -137,28 +137,16 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
     return Penalty.from_groups(members_of, 0.0, 1.0, classes=penalty.classes)
 
 
-def costly_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
-    """Ones where a mistake costs more than `above`, or than the cheapest: in the penalty's form."""
-    limit = zone_limit(penalty, above)
-    if limit is None:
-        alike = "all its mistakes cost alike"
-        alike = alike if above is None else f"none of its mistakes costs more than {above:g}"
+def own_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
+    """Ones in the penalty's own zone, in its form; `above` as in `zone_threshold`."""
+    threshold = zone_threshold(penalty, above)
+    if penalty.greatest <= threshold:
+        none = "none of its mistakes costs " + (f"more than {threshold:g}" if above else "anything")
         raise ArgumentError(
-            f"{shown}: the penalty has no zone, since {alike}. "
-            "Make the mistakes of the zone costlier, or give `zone`."
+            f"{shown}: the penalty has no zone, since {none}. "
+            "Give the mistakes of the zone a higher cost, or give `zone`."
         )
-    if isinstance(penalty, RulesPenalty):
-        return RulesPenalty(
-            penalty.classes,
-            (penalty.default > limit).astype(np.float64),
-            penalty.true,
-            penalty.predicted,
-            (penalty.costs > limit).astype(np.float64),
-        )
-    if isinstance(penalty, TreePenalty) and (penalty.row_scale == penalty.row_scale[0]).all():
-        costly = penalty.height_costs * penalty.row_scale[0] > limit
-        return TreePenalty(penalty.tree, costly.astype(np.float64))
-    return DensePenalty(penalty.classes, (penalty.matrix() > limit).astype(np.float64))
+    return zone_penalty(penalty, above)
 
 
 def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
@@ -172,7 +160,7 @@ def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
             )
         if given.greatest <= 0:
             raise ArgumentError(f"{shown}: `zone` is empty: it has no cell that costs anything.")
-        return costly_zone(given, 0.0, shown)
+        return own_zone(given, None, shown)
     if hasattr(given, "detach"):
         given = given.detach().cpu().numpy()
     found = Penalty.from_zone(given, classes=penalty.classes)

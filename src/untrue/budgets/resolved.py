@@ -177,7 +177,7 @@ def resolve(
         of = of if budget.unit == "errors" else regions.rows_of(region)
     elif budget.kind == "zone":
         region = (
-            regions.costly_zone(penalty, zone_above, shown)
+            regions.own_zone(penalty, zone_above, shown)
             if zone is None
             else regions.stated_zone(zone, penalty, shown)
         )

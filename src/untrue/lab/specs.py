@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError
+from untrue.penalty import Penalty
+from untrue.penalty.zone import zone_penalty
 
 NORMALIZATIONS = ("rows", "max", "none")
 
@@ -82,13 +84,10 @@ class PenaltySpec:
     def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
         """The zone as a Boolean (k, k).
 
-        Of groups: the mistakes that leave the group; of a matrix: those costlier than the cheapest.
+        Of groups: the mistakes that leave the group; of a matrix: the zone of such a penalty.
         """
         if self.kind == "matrix":
-            costs = self.matrix(info)
-            mistakes = ~np.eye(len(costs), dtype=bool)
-            zone: npt.NDArray[np.bool_] = mistakes & (costs > costs[mistakes].min(initial=np.inf))
-            return zone
+            return zone_penalty(Penalty.from_matrix(self.matrix(info))).matrix() > 0
         if self.kind == "groups":
             return dataclasses.replace(self, inside=0.0, outside=1.0).matrix(info) > 0
         return dataclasses.replace(self, inside=1.0, outside=0.0).matrix(info) > 0

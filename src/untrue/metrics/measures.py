@@ -56,8 +56,9 @@ def total_error(cm: ConfusionLike) -> float:
 def zone_errors(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None = None) -> int:
     """Number of errors inside the zone: sum of `n[i, j]` over its cells. (The paper.)
 
-    `zone` is a `Penalty` (all cells that cost something), a boolean mask of shape (k, k), or
-    (true, predicted) pairs by index, or by name with `classes` naming all classes in order.
+    `zone` is a `Penalty`, a boolean mask of shape (k, k), or (true, predicted) pairs by index, or
+    by name with `classes` naming all classes in order. The zone of a penalty is what costs more
+    than its cheapest mistake that costs anything; if all of those cost alike, all of them.
 
     >>> zone_errors([[8, 2], [1, 9]], [(1, 0)])
     1

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells
 from untrue.metrics.inputs import BoolArray, check_n_classes, class_indices, is_tensor, to_numpy
+from untrue.penalty.zone import in_zone as penalty_zone
 
 if TYPE_CHECKING:
     from untrue.penalty import Penalty
@@ -26,14 +27,15 @@ def is_penalty(value: Any) -> bool:
 def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> BoolArray:
     """Which cells lie in the zone.
 
-    `zone` is a penalty (where a mistake costs more than 0), a boolean mask of shape (k, k), or
-    (true, predicted) pairs of indices, or of names where `classes` lists them.
+    `zone` is a penalty (its zone: what costs more than the cheapest mistake that costs anything, or
+    all that costs anything if it costs alike), a boolean mask of shape (k, k), or (true, predicted)
+    pairs of indices, or of names where `classes` lists them.
     """
     k = cells.n_classes
     if is_penalty(zone):
         penalty: Any = zone
         check_n_classes(penalty.n_classes, k, "zone")
-        return np.asarray(penalty.cost(cells.true, cells.predicted) > 0) & cells.wrong
+        return penalty_zone(penalty, cells.true, cells.predicted)
     given: Any = zone
     array = to_numpy(given) if is_tensor(given) or hasattr(given, "dtype") else None
     if array is None:
@@ -52,6 +54,15 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
         )
     pairs = given if array is None else array.tolist() if array.size else []
     return _in_pairs(cells, pairs, classes)
+
+
+def zone_pairs(cells: Cells, penalty: Penalty, above: float | None = None) -> list[tuple[int, int]]:
+    """The kinds of error in `cells` that are in a penalty's zone, as (true, predicted) positions.
+
+    `above` as in `untrue.penalty.zone.zone_threshold`.
+    """
+    chosen = penalty_zone(penalty, cells.true, cells.predicted, above)
+    return list(zip(cells.true[chosen].tolist(), cells.predicted[chosen].tolist(), strict=True))
 
 
 def _is_mask(rows: list[Any]) -> bool:

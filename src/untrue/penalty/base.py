@@ -237,6 +237,11 @@ class Penalty(ABC):
     def greatest(self) -> float:
         """The greatest cost."""
 
+    @property
+    @abstractmethod
+    def cheapest(self) -> float:
+        """The least cost above 0; 0 if no mistake costs anything."""
+
     @abstractmethod
     def _select(self, names: tuple[str, ...], places: Ints) -> Self:
         """The costs among the classes at these places."""
@@ -306,6 +311,12 @@ def real_numbers(values: Any, what: str) -> Floats:
     if array.dtype.kind not in "biuf":
         raise PenaltyError(f"{what} must hold real numbers; got {array.dtype}.")
     return array.astype(np.float64, copy=False)
+
+
+def least_paid(costs: Floats) -> float:
+    """The least of the costs above 0; 0 if there is none."""
+    paid = costs[costs > 0]
+    return float(paid.min()) if paid.size else 0.0
 
 
 def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:

@@ -16,6 +16,7 @@ from untrue.penalty.base import (
     Penalty,
     check_classes,
     frozen,
+    least_paid,
     names_bytes,
     real_numbers,
 )
@@ -53,6 +54,10 @@ class DensePenalty(Penalty):
     def greatest(self) -> float:
         return float(self.costs.max())
 
+    @property
+    def cheapest(self) -> float:
+        return least_paid(self.costs)
+
     def _select(self, names: tuple[str, ...], places: Ints) -> Self:
         return type(self)(names, self.costs[np.ix_(places, places)])
 
@@ -77,5 +82,10 @@ class DensePenalty(Penalty):
         yield (self.costs + 0.0).tobytes()
 
     def _about(self) -> str:
-        off = self.costs[~np.eye(self.n_classes, dtype=bool)]
+        off = off_diagonal(self.costs)
         return f"dense, costs {off.min():g} to {off.max():g}" if off.size else "dense"
+
+
+def off_diagonal(matrix: Floats) -> Floats:
+    """The entries off the diagonal, row by row, as one flat array."""
+    return matrix[~np.eye(len(matrix), dtype=bool)]

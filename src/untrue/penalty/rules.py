@@ -18,6 +18,7 @@ from untrue.penalty.base import (
     check_classes,
     frozen,
     in_blocks,
+    least_paid,
     names_bytes,
 )
 
@@ -88,9 +89,16 @@ class RulesPenalty(Penalty):
 
     @property
     def greatest(self) -> float:
-        # A default counts only where some cell of its row has no rule.
-        open_rows = np.diff(self.starts) < self.n_classes - 1
-        return float(max(self.default[open_rows].max(initial=0.0), self.costs.max(initial=0.0)))
+        return float(max(self._open_defaults.max(initial=0.0), self.costs.max(initial=0.0)))
+
+    @property
+    def cheapest(self) -> float:
+        return least_paid(np.concatenate([self._open_defaults, self.costs]))
+
+    @property
+    def _open_defaults(self) -> Floats:
+        """The defaults that count: of rows in which some cell has no rule."""
+        return np.asarray(self.default[np.diff(self.starts) < self.n_classes - 1])
 
     def _select(self, names: tuple[str, ...], places: Ints) -> Self:
         place = np.full(self.n_classes, -1)

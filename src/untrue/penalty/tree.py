@@ -165,6 +165,18 @@ class TreePenalty(Penalty):
     def greatest(self) -> float:
         return float(self._row_greatest.max())
 
+    @property
+    def cheapest(self) -> float:
+        costs = self.height_costs[self.tree.heights]
+        least = np.where(self._parting & (costs > 0), costs, np.inf).tolist()
+        for v, up in enumerate(self.tree.parents.tolist()):
+            least[v] = min(least[v], least[up]) if v else least[v]
+        found = np.array(least)[self.tree.class_nodes]
+        paid = np.isfinite(found)
+        return (
+            float((found[paid] * self.row_scale[paid]).min(initial=np.inf)) if paid.any() else 0.0
+        )
+
     def _select(self, names: tuple[str, ...], places: Ints) -> Self:
         tree = Hierarchy.from_edges(self.tree.edges(), classes=names)
         return type(self)(tree, self.height_costs, self.row_scale[places])

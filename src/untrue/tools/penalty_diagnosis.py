@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
-from untrue.penalty.costly import SMALL, cheapest_cost, off_diagonal
+from untrue.penalty.dense import off_diagonal
 
+# Up to here a k x k matrix is small beside everything else (32 MB).
+SMALL = 2000
 # Beyond this ratio of the greatest to the least cost, the least hardly counts in a gradient.
 WIDE_SCALE = 1000.0
 
@@ -59,13 +61,11 @@ def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
     order = np.argsort(constant, kind="stable")
     matrix = penalty.matrix() if k <= SMALL else None
     off = off_diagonal(matrix) if matrix is not None else None
-    paid = off[off > 0] if off is not None else None
-    least = float(paid.min()) if paid is not None and paid.size else cheapest_cost(penalty)
     pairs = _lopsided_pairs(penalty, matrix)
     found = Diagnosis(
         n_classes=k,
         form=penalty.form,
-        least=least,
+        least=penalty.cheapest,
         greatest=float(penalty.greatest),
         # A uniform truth and a uniform answer: right once in k, which costs nothing.
         mean=float(constant.mean() * k / (k - 1)) if k > 1 else 0.0,

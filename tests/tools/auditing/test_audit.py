@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from untrue import Hierarchy, Penalty, decide, metrics
+from untrue import Budget, Hierarchy, Penalty, decide, metrics
 from untrue.errors import DataError
-from untrue.penalty.costly import zone_limit
+from untrue.lab.specs import DatasetInfo, PenaltySpec
 from untrue.tools.auditing.audit import audit
 
 CLASSES = ["cat", "dog", "pike", "carp"]
@@ -67,15 +67,39 @@ def test_the_bins_of_the_calibration_give_the_calibration_error(
     assert found.calibration is not None
     gap = sum(b.count * abs(b.confidence - b.accuracy) for b in found.calibration) / len(true)
     assert gap == pytest.approx(found.summary.ece)
-    assert found.zone_above is None
-    assert found.summary.zone_errors is None
 
 
-def test_the_zone_is_what_costs_more_than_the_cheapest_mistake() -> None:
-    assert zone_limit(Penalty.from_rules(CLASSES, {("cat", "dog"): 5.0}, default=2.0)) == 2.0
-    assert zone_limit(Penalty.from_zone([("cat", "dog")], classes=CLASSES)) == 0.0
-    assert zone_limit(Penalty.from_rules(CLASSES, {}, default=2.0)) is None
-    assert zone_limit(Penalty.from_rules(CLASSES, {("cat", "dog"): 5.0}), 7.0) is None
+@pytest.mark.parametrize(
+    ("rules", "default"),
+    [
+        ({("cat", "dog"): 5.0}, 2.0),
+        ({}, 2.0),  # all alike: the zone is every mistake
+        ({("cat", "dog"): 5.0, ("dog", "pike"): 1.0}, 0.0),
+        ({("cat", "dog"): 1.0, ("carp", "pike"): 1.0}, 0.0),
+    ],
+)
+def test_the_zone_means_one_thing_everywhere(
+    rules: dict[tuple[str, str], float],
+    default: float,
+    answers: tuple[np.ndarray, np.ndarray],
+    tmp_path: Path,
+) -> None:
+    true, probs = answers
+    penalty = Penalty.from_rules(CLASSES, rules, default=default)
+    matrix = penalty.matrix()
+    paid = np.unique(matrix[matrix > 0])
+    zone = matrix > (paid[0] if len(paid) > 1 else 0.0)
+    cm = metrics.confusion_matrix(true, probs.argmax(axis=1), 4)
+    expected = int(cm[zone].sum())
+    assert expected > 0
+    assert metrics.zone_errors(cm, penalty) == expected
+    assert Budget.parse("zone <= 1%").resolve(penalty).judge(cm).errors == expected
+    given = Budget.parse("zone <= 1%").resolve(Penalty.from_rules(CLASSES, {}), zone=penalty)
+    assert given.judge(cm).errors == expected
+    found = audit(write(tmp_path / "p.parquet", true, probs), penalty)
+    assert found.summary.zone_errors == expected
+    spec = PenaltySpec("matrix", costs=tuple(map(tuple, matrix.tolist())))
+    np.testing.assert_array_equal(spec.mask(DatasetInfo("own", tuple(CLASSES), (), "", 0, 0)), zone)
 
 
 def test_positions_are_read_as_labels(

@@ -56,8 +56,6 @@ def summary_table(found: AuditResult) -> Table:
 
 def zone_sentence(found: AuditResult) -> str:
     """What the zone is, in words."""
-    if found.zone_above is None:
-        return "Every mistake costs the same, so that there is no zone."
     if found.zone_above == 0:
         return "The zone: the mistakes that cost anything."
     return f"The zone: the mistakes that cost more than {number(found.zone_above)}."
@@ -72,9 +70,8 @@ def decision_table(found: AuditResult) -> Table | None:
         ("answers that change", f"{change.changed:,} of {change.n:,}"),
         ("right answers (points)", signed(change.accuracy, 100.0)),
         ("cost of an answer", signed(change.expected_cost)),
+        ("errors in the zone", signed(change.zone_errors, digits="+,.0f")),
     ]
-    if found.zone_above is not None:
-        rows.append(("errors in the zone", signed(change.zone_errors, digits="+,.0f")))
     return Table(
         "What the least-expected-cost decision would change",
         decision_sentence(found),
@@ -162,8 +159,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         return None
     values = dense_counts(found.confusion)
     costs = found.penalty.matrix()
-    above = found.zone_above
-    zone = None if above is None or above == 0 or cost else costs > above
+    zone = None if cost else costs > found.zone_above
     names = found.penalty.classes
     blocks: tuple[tuple[str, int, int], ...] = ()
     if cost:
@@ -175,15 +171,14 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         zone = None if zone is None else zone[square]
         blocks = _blocks(found.groups[order], found.group_names)
     title = "By cost" if cost else "By count"
+    if zone is not None and not 0 < zone.sum() <= 0.5 * k * (k - 1):
+        zone = None  # an outline around nearly everything, or nothing, is no help
     see = (
         "Each cell is what its errors cost in all: the darkest are where to start."
         if cost
         else "Each cell is how often it happened"
         + (", with the zone outlined." if zone is not None else "; right answers stay grey.")
     )
-    if not cost and zone is not None and zone.sum() > 0.5 * k * (k - 1):
-        # An outline around nearly everything is no help.
-        zone, see = None, "Each cell is how often it happened; right answers stay grey."
     figure = Confusion(
         title,
         see,

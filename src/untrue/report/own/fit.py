@@ -58,15 +58,13 @@ def changes_table(found: FitResult) -> Table | None:
             variant.name,
             signed(variant.change.accuracy, 100.0, "+.1f"),
             signed(variant.change.expected_cost, digits="+.2g"),
+            signed(variant.change.zone_errors, digits="+,.0f"),
         ]
-        if found.zone_above is not None:
-            cells.append(signed(variant.change.zone_errors, digits="+,.0f"))
         if position == found.chosen:
             strong.add(len(rows))
         rows.append(tuple(cells))
     if not rows:
         return None
-    zone = [Column("errors in the zone")] if found.zone_above is not None else []
     return Table(
         f"What changes beside {found.variants[0].name}",
         "Paired: both answer the same examples. An interval across 0 is no clear change.",
@@ -74,17 +72,15 @@ def changes_table(found: FitResult) -> Table | None:
             Column("model and decision"),
             Column("accuracy (points)"),
             Column("cost of an answer"),
-            *zone,
+            Column("errors in the zone"),
         ),
         tuple(rows),
         strong=frozenset(strong),
     )
 
 
-def zone_words(above: float | None) -> str:
+def zone_words(above: float) -> str:
     """What the zone is."""
-    if above is None:
-        return "Every mistake costs the same."
     least = "anything" if above == 0 else f"more than {number(above)}"
     return f"The zone: the mistakes that cost {least}."
 
@@ -213,7 +209,7 @@ def _confusion(found: FitResult, variants: list[Variant]) -> Confusion:
     penalty = found.model.penalty
     k = penalty.n_classes
     zone = None
-    if found.zone_above is not None and k <= 2000:
+    if k <= 2000:
         mask = penalty.matrix() > found.zone_above
         zone = mask if 0 < mask.sum() <= 0.5 * k * (k - 1) else None
     figure = Confusion(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from untrue.penalty import Penalty
-from untrue.penalty.costly import cheapest_cost
+from untrue.penalty.dense import off_diagonal
 from untrue.report.document.figures import Confusion, Panel, number, shortened
 from untrue.report.document.page import Page, Section, render
 from untrue.report.document.tables import Cell, Column, Table
@@ -55,8 +55,8 @@ def _costliest_table(penalty: Penalty) -> Table:
         for i, j in zip(*(part.tolist() for part in np.unravel_index(order, (k, k))), strict=True)
         if matrix[i, j] > 0
     ]
-    least = cheapest_cost(penalty)
-    off = matrix[~np.eye(k, dtype=bool)]
+    off = off_diagonal(matrix)
+    least = float(off.min(initial=np.inf)) if off.size else 0.0
     at_least = int((off == least).sum())
     return Table(
         f"The {len(rows)} costliest of {k * (k - 1):,} kinds of mistake",

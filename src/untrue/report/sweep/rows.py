@@ -35,7 +35,7 @@ class Row:
     expected_cost: mean cost of an answer under the costs of the least-cost decision.
     knob, strength: of a rival loss, whose strength is not called alpha. ece_pct: of the
     probabilities decided by, so after calibration where the decision is calibrated.
-    zone_errors of costs by a matrix: the mistakes costlier than the cheapest.
+    zone_errors of costs by a matrix: the mistakes in the zone of such a penalty.
     zone_share_pct: of the errors, those in the zone. errors_in_superclass_pct: of the errors,
     those that stay in the right super-class (nan: there are no errors).
     small_class_superclass_accuracy_pct: of the small classes' test images, those put in the

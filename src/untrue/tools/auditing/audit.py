@@ -16,9 +16,9 @@ from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray
 from untrue.metrics.probabilities import bin_of, top_label
+from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty, TreePenalty
-from untrue.penalty.costly import zone_limit
-from untrue.tools.auditing.costly import costly_pairs
+from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.reading.columns import Columns, choose
 from untrue.tools.reading.labels import LabelReader
@@ -56,7 +56,7 @@ class Decision:
 class AuditResult:
     """What `audit` found.
 
-    zone_above   errors that cost more than this are "in the zone"; None: all mistakes cost alike
+    zone_above   errors that cost more than this are "in the zone"
     groups       super-classes, (k,), when a tree has any; group_names in their order
     calibration  only with probabilities, as is decision
     notes        what the reader should know about how the file was read
@@ -65,7 +65,7 @@ class AuditResult:
     source: str
     columns: Columns
     penalty: Penalty
-    zone_above: float | None
+    zone_above: float
     summary: Summary
     confusion: Cells
     group_names: tuple[str, ...]
@@ -107,7 +107,7 @@ def audit(
     if tree is None and isinstance(penalty, TreePenalty):
         tree = penalty.tree
     grouped = super_classes(tree) if tree is not None else None
-    above = zone_limit(penalty, zone_above)
+    above = zone_threshold(penalty, zone_above)
     k = penalty.n_classes
     abstained = int((read.predicted < 0).sum())
     if abstained == len(read.predicted):
@@ -118,7 +118,7 @@ def audit(
         return cells, summary(
             cells,
             penalty=penalty,
-            zone=None if above is None else costly_pairs(cells, penalty, above),
+            zone=zone_pairs(cells, penalty, above),
             groups=None if grouped is None else grouped[1],
             tree=tree,
             resamples=resamples,
@@ -148,7 +148,7 @@ def audit(
             read.predicted,
             least,
             penalty,
-            above=np.inf if above is None else above,
+            above=above,
             resamples=resamples,
             seed=seed,
         )

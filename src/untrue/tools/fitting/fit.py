@@ -17,9 +17,9 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
 from untrue.losses import BilinearLoss, LogBilinearLoss
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
+from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty
-from untrue.penalty.costly import zone_limit
-from untrue.tools.auditing.costly import costly_pairs
+from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.fitting.networks import NetworkSpec, Normalize, build, choose_network
@@ -59,16 +59,16 @@ class Variant:
 class FitResult:
     """A model and how it does beside the plain one.
 
-    variants       the plain model first (when there is one), then the model that is kept
+    variants   the plain model first (when there is one), then the model that is kept
     chosen     position in `variants` of the model that is kept, deciding by the most probable class
-    zone_above errors that cost more are in the zone; None: all mistakes cost alike
+    zone_above errors that cost more are in the zone
     """
 
     model: Model
     source: str
     variants: tuple[Variant, ...]
     chosen: int
-    zone_above: float | None
+    zone_above: float
     history: History
     baseline_history: History | None
     sizes: tuple[int, int, int]
@@ -113,7 +113,7 @@ def fit(
     preprocessing = source.fit_preprocessing(parts.train)
     inputs = source.inputs(preprocessing)
     spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
-    above = zone_limit(penalty)
+    above = zone_threshold(penalty)
     variants: list[Variant] = []
     made: dict[str, tuple[nn.Module, History, float]] = {}
     first: IntArray | None = None
@@ -269,7 +269,7 @@ def _measured(
     predicted: IntArray,
     true: IntArray,
     penalty: Penalty,
-    above: float | None,
+    above: float,
     *,
     plain: IntArray | None,
 ) -> Variant:
@@ -277,9 +277,8 @@ def _measured(
     found = summary(
         cells,
         penalty=penalty,
-        zone=None if above is None else costly_pairs(cells, penalty, above),
+        zone=zone_pairs(cells, penalty, above),
         resamples=1000,
     )
-    limit = np.inf if above is None else above
-    change = None if plain is None else paired_change(true, plain, predicted, penalty, above=limit)
+    change = None if plain is None else paired_change(true, plain, predicted, penalty, above=above)
     return Variant(name, found, cells, change)

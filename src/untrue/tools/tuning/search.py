@@ -20,7 +20,7 @@ import numpy as np
 
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
-from untrue.penalty.costly import off_diagonal
+from untrue.penalty.dense import off_diagonal
 from untrue.tools.tuning.judging import MOST_CLASSES, Base, Judge, Setting, Trial, findings
 from untrue.tools.tuning.trainer import CachingTrainer, OutOfTimeError, Recipe
 
