@@ -63,12 +63,16 @@ def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
     assert "less sure than it could be" in audit_page.reliability_figure(flat).see
 
 
-def test_costs_that_are_all_alike_have_no_zone_and_change_nothing(tmp_path: Path) -> None:
+def test_costs_that_are_all_alike_put_every_error_in_the_zone_and_change_nothing(
+    tmp_path: Path,
+) -> None:
     found = audited(tmp_path, Penalty.from_rules(3, {}), *drawn(3, 200))
-    assert "there is no zone" in audit_page.zone_sentence(found)
+    assert "the mistakes that cost anything" in audit_page.zone_sentence(found)
     assert "are the answers given" in audit_page.decision_sentence(found)
-    rows = {row[0] for row in audit_page.summary_table(found).rows}
-    assert "errors in the zone" not in rows
+    assert found.summary.zone_errors == found.summary.errors
+    figure = audit_page.confusion_figure(found, cost=False)
+    assert figure is not None
+    assert figure.zone is None
 
 
 def test_super_classes_stand_side_by_side_in_the_matrix(tmp_path: Path) -> None:
