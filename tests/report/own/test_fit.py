@@ -75,7 +75,7 @@ def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
     assert fit_page.changes_table(alone) is None
     page = render(fit_page.fit_page(alone))
     assert "Before and after" not in page
-    assert "Every mistake costs the same." in page
+    assert "The zone: the mistakes that cost anything." in page
 
 
 def test_the_numbers_for_other_programs_are_those_shown(found: FitResult) -> None:
