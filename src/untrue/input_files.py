@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from untrue.errors import DataError, UntrueError
 
 # Of what a library said, so much is shown.
 LONGEST_REASON = 200
+# Signs that show the text after them in another order than it is stored.
+TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @contextmanager
@@ -69,3 +72,16 @@ def shown(name: str) -> str:
     'caf\\\\xe9.png'
     """
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def visible(text: str) -> str:
+    """Text for a terminal: what would move its cursor, or turn the writing round, is escaped.
+
+    >>> visible("a\\tb\\x1b[2J")
+    'a\\\\tb\\\\x1b[2J'
+    """
+    return "".join(repr(sign)[1:-1] if _steers(sign) else sign for sign in text)
+
+
+def _steers(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Zl", "Zp") or sign in TURNS

@@ -10,6 +10,9 @@ command it becomes `untrue NAME`, with several `untrue NAME SUBCOMMAND`), and ad
 A command raises; it does not print errors. `main` turns every `UntrueError`, `OSError` and misuse
 into one line on stderr and exit code 2, and Ctrl-C into exit code 130. Every command has an example
 in its help: `@app.command(epilog="Example: untrue NAME ...")`.
+
+A command saves first and prints then. Printing never fails: what standard output does not take is
+dropped, and exit code 3 says so when the disk is full or broken (a reader that left is no error).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import typer
 
 import untrue
 from untrue.errors import UntrueError, UntrueWarning
+from untrue.input_files import visible
 
 __all__ = ["COMMANDS", "build", "main"]
 
@@ -44,6 +48,7 @@ COMMANDS = {
 # All complaints about usage are of this class, which has no public name in typer.
 MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
+UNPRINTED = 3
 
 
 def available() -> dict[str, tuple[str, str]]:
@@ -107,13 +112,24 @@ def attach(app: typer.Typer, name: str, target: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; the entry point of `untrue` and `python -m untrue`."""
+    from untrue.cli import streams
+
     warnings.formatwarning = one_line_warning
-    sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))
+    output = streams.protect()
+    code = exit_code(sys.argv[1:] if arguments is None else list(arguments))
+    why = streams.lost(output)
+    if why is not None:
+        complain(f"standard output was not written: {why}; files that were made are whole.")
+        code = code or UNPRINTED
+    sys.exit(code)
 
 
 # Not called `run`: importing the command's module `untrue.cli.run` would take the name's place.
 def exit_code(arguments: list[str]) -> int:
-    """The exit code of `untrue ARGUMENTS`: 0 done, 2 wrong use or data, 130 interrupted."""
+    """The exit code of `untrue ARGUMENTS`: 0 done, 2 wrong use or data, 130 interrupted.
+
+    Of some commands also 1: done, but runs failed or budgets are not kept.
+    """
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     try:
         code = build(wanted)(arguments, prog_name="untrue", standalone_mode=False)
@@ -132,7 +148,7 @@ def exit_code(arguments: list[str]) -> int:
 
 
 def complain(message: str) -> int:
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    print("error:", visible(" ".join(message.split())), file=sys.stderr)
     return 2
 
 
@@ -150,7 +166,7 @@ def one_line_warning(
 ) -> str:
     """Ours are sentences for the user; other packages' keep the usual form with file and line."""
     if issubclass(category, UntrueWarning):
-        return f"warning: {' '.join(str(message).split())}\n"
+        return f"warning: {visible(' '.join(str(message).split()))}\n"
     return _format_warning(message, category, *place, **options)
 
 

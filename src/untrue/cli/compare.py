@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from untrue.cli import options
+from untrue.cli.console import say, show_report
 from untrue.cli.options import reading
 from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
 
@@ -146,7 +147,7 @@ def compare(
 
     console = Console(soft_wrap=True, highlight=False)
     for note in notes:
-        console.print(note, markup=False)
+        say(console, note)
     with store_in(out, dry_run=dry_run) as store:
         sweep.note(store, planned, subject.info, subject.labels_of)
         executor = LocalProcesses(jobs, threads, device, data_dir, subject.own)
@@ -164,9 +165,8 @@ def compare(
     if dry_run:
         return
     if not done:
-        console.print(str(store.path), markup=False)
+        say(console, str(store.path))
     else:
-        from untrue.cli.console import show_report
         from untrue.report.sweep.assemble import report
 
         show_report(console, report(out))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from untrue.input_files import visible
+
 if TYPE_CHECKING:
     from untrue.report.document.tables import Table
     from untrue.report.sweep.assemble import Report
@@ -21,8 +23,11 @@ def console() -> Console:
 
 
 def say(where: Console, text: str) -> None:
-    """A sentence or a path, as it is: no markup, and no line break inside a path."""
-    where.print(text, markup=False, soft_wrap=True)
+    """A sentence or a path, as it is: no markup, and no line break inside a path.
+
+    Control characters, as names of classes may hold, are shown escaped.
+    """
+    where.print(visible(text), markup=False, soft_wrap=True)
 
 
 def show(where: Console, table: Table) -> None:

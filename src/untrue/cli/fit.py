@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from untrue.cli import options
+from untrue.cli.console import console, say, show
 from untrue.cli.options import training
 from untrue.errors import ArgumentError
 
@@ -79,7 +80,6 @@ def fit(
         image_size=image_size,
     )
 
-    from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
     from untrue.report.own.fit import changes_table, fit_page, lead, metrics, variants_table
     from untrue.report.own.measures import costliest
@@ -107,6 +107,10 @@ def fit(
             validation_share=validation_share,
             on_epoch=lines.show,
         )
+    page = fit_page(found)
+    made = save_model(
+        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
+    )
     say(where, "")
     show(where, variants_table(found))
     changes = changes_table(found)
@@ -115,12 +119,8 @@ def fit(
     kept = found.variants[found.chosen]
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))
-    page = fit_page(found)
-    save_model(
-        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
-    )
-    say(where, f"{out / 'page.html'}")
-    say(where, str(out))
+    say(where, f"{made / 'page.html'}")
+    say(where, str(made))
 
 
 class EpochLines:
@@ -154,14 +154,14 @@ class EpochLines:
     def say(self, text: str) -> None:
         """A line among the progress, after what is under variant."""
         self._print_last()
-        self._where.print(text, markup=False, soft_wrap=True)
+        say(self._where, text)
 
     def _print_last(self) -> None:
         if self._last is not None:
             name, progress = self._last
-            self._where.print(
+            say(
+                self._where,
                 f"{name}: {progress.epoch} epochs, validation loss {progress.validation_loss:.4f}",
-                markup=False,
             )
         self._last = None
 

@@ -40,12 +40,13 @@ def show(
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     if html is not None:
         check_parent(html)
+        place_text(html, penalty_page(penalty, name=file.name))
     where = console()
     say(where, f"{file}: {penalty!r}")
     for table in cost_tables(penalty, width=where.width):
         print_table(where, table)
     if html is not None:
-        say(where, str(place_text(html, penalty_page(penalty, name=file.name))))
+        say(where, str(html))
 
 
 @app.command(epilog="Example: `untrue penalty check costs.toml`")

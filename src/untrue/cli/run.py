@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from untrue.cli import options
+from untrue.cli.console import say
 from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
 
 app = typer.Typer()
@@ -129,6 +130,6 @@ def run(
             dry_run=dry_run,
         )
         if not dry_run:
-            console.print(str(store.path), markup=False)
+            say(console, str(store.path))
     if failed:
         raise typer.Exit(1)

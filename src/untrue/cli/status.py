@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from untrue.input_files import visible
+
 app = typer.Typer()
 
 
@@ -32,10 +34,10 @@ def status(
                 typer.echo(f"  a run took {duration(mean)} on average; the last ended at {last}")
             for result in bad:
                 reason = result.error.strip().splitlines()[-1]
-                typer.echo(f"  failed: {result.config.label}: {reason}")
+                typer.echo(visible(f"  failed: {result.config.label}: {reason}"))
             if bad:
                 typer.echo("  make failed runs again by adding --retry-failed to the command")
             if len(good) + len(bad) < sweep.expected and running is None:
-                typer.echo(f"  go on with: {sweep.command}")
+                typer.echo(visible(f"  go on with: {sweep.command}"))
         typer.echo(f"running now: {f'process {running}' if running else 'no'}")
         typer.echo(str(store.path))

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from untrue.cli.console import say
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def conduct(
 
     ahead = sweep.outlook(store, planned, retry_failed=retry_failed)
     seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads)
-    console.print(greeting(planned, ahead, seconds, jobs=jobs), markup=False)
+    say(console, greeting(planned, ahead, seconds, jobs=jobs))
     if dry_run:
         return 0
     failed = 0
@@ -74,9 +75,9 @@ def conduct(
                     shown.show(event)
                     failed += isinstance(event, Finished) and event.result.status == "failed"
         except KeyboardInterrupt:
-            console.print(farewell(store), markup=False)
+            say(console, farewell(store))
             raise
-    console.print(farewell(store), markup=False)
+    say(console, farewell(store))
     return failed
 
 

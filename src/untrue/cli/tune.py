@@ -147,14 +147,14 @@ def tune(
             on_epoch=lines.show,
             tell=lines.say,
         )
+    page = tune_page(found)
+    made = save_model(
+        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
+    )
     say(where, "")
     show(where, budgets_table(found))
     say(where, lead(found))
-    page = tune_page(found)
-    save_model(
-        out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
-    )
-    say(where, f"{out / 'page.html'}")
-    say(where, str(out))
+    say(where, f"{made / 'page.html'}")
+    say(where, str(made))
     if not found.kept:
         raise typer.Exit(1)

@@ -191,8 +191,14 @@ def test_a_folder_of_great_depth_is_read(tmp_path: Path) -> None:
     for part in deep.parts:
         place /= part
         place.mkdir()
-    image(place / "a.png")
-    assert list_images(tmp_path).names == (f"{deep.as_posix()}/a.png",)
+    picture = image(place / "a.png")
+    try:
+        assert list_images(tmp_path).names == (f"{deep.as_posix()}/a.png",)
+    finally:  # too deep for what removes temporary folders
+        picture.unlink()
+        while place != tmp_path:
+            place.rmdir()
+            place = place.parent
 
 
 def test_a_name_that_is_not_utf8_is_escaped(tmp_path: Path) -> None:

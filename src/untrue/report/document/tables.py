@@ -15,6 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from untrue.errors import ArgumentError
+from untrue.input_files import visible
 from untrue.metrics import Interval
 
 Cell: TypeAlias = str | int | float | Interval | None
@@ -132,12 +133,14 @@ class Table:
 
     def to_terminal(self) -> RichTable:
         """For `rich.console.Console.print`; square brackets in names stay what they are."""
-        table = RichTable(title=Text(self.title), title_justify="left", box=box.SIMPLE_HEAD)
+        table = RichTable(
+            title=Text(visible(self.title)), title_justify="left", box=box.SIMPLE_HEAD
+        )
         shown = self.shown()
         for position, column in enumerate(self.columns):
             # The headings wrap, not the numbers under them: most tables then fit 80 signs.
-            longest = max((len(row[position]) for row in shown), default=0)
-            lines = textwrap.wrap(column.name, max(longest, 8), break_long_words=False)
+            longest = max((len(visible(row[position])) for row in shown), default=0)
+            lines = textwrap.wrap(visible(column.name), max(longest, 8), break_long_words=False)
             side: Literal["left", "right"] = "right" if self.is_number(position) else "left"
             # In a narrow terminal names fold before numbers do, and nothing is cut.
             least = longest if side == "right" else None
@@ -145,7 +148,7 @@ class Table:
             table.add_column(heading, justify=side, overflow="fold", min_width=least)
         for position, row in enumerate(shown):
             style = "bold" if position in self.strong else ""
-            table.add_row(*(Text(cell) for cell in row), style=style)
+            table.add_row(*(Text(visible(cell)) for cell in row), style=style)
         return table
 
 

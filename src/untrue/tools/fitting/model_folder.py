@@ -125,10 +125,8 @@ def save_model(
     """
     safetensors = need("safetensors.torch", PURPOSE)
     with folder_beside(folder) as inside:
-        safetensors.save_file(
-            {name: value.contiguous() for name, value in model.network.state_dict().items()},
-            inside / "weights.safetensors",
-        )
+        weights = {n: value.contiguous() for n, value in model.network.state_dict().items()}
+        (inside / "weights.safetensors").write_bytes(safetensors.save(weights))
         _write_json(inside / "preprocessing.json", model.preprocessing.as_json())
         model.penalty.save(inside / "penalty.json")
         if model.decision is not None:
