@@ -20,7 +20,9 @@ _HOME = {
     "Hierarchy": "untrue.hierarchy",
     "BilinearLoss": "untrue.losses",
     "LogBilinearLoss": "untrue.losses",
+    "BudgetError": "untrue.errors",
     "BudgetedLoss": "untrue.losses",
+    "BestEpoch": "untrue.losses",
     "AlphaSchedule": "untrue.losses",
     "ClassWeightedLoss": "untrue.losses",
     "ConditionalSoftmaxLoss": "untrue.losses",
@@ -64,10 +66,11 @@ if TYPE_CHECKING:
     )
     from untrue.budgets import Budget
     from untrue.decision import Temperature, calibrate, decide
-    from untrue.errors import UntrueError, UntrueWarning
+    from untrue.errors import BudgetError, UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
     from untrue.losses import (
         AlphaSchedule,
+        BestEpoch,
         BilinearLoss,
         BudgetedLoss,
         ClassWeightedLoss,
@@ -84,8 +87,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlphaSchedule",
+    "BestEpoch",
     "BilinearLoss",
     "Budget",
+    "BudgetError",
     "BudgetedLoss",
     "ClassWeightedLoss",
     "ConditionalSoftmaxLoss",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class UntrueError(Exception):
@@ -24,6 +25,20 @@ class ArgumentError(UntrueError, ValueError):
 
 class DataError(UntrueError, ValueError):
     """Data that cannot be read or do not fit: a truncated file, an unknown label."""
+
+
+class BudgetError(UntrueError, ValueError):
+    """Budgets that cannot be shown to be kept; `closest` is what came nearest, where there is one.
+
+    The text says why, and what it would take.
+    """
+
+    def __init__(self, message: str, closest: Any = None) -> None:
+        super().__init__(message)
+        self.closest = closest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.closest)
 
 
 class MissingDependencyError(UntrueError, ImportError):

@@ -30,6 +30,9 @@ from untrue.errors import ArgumentError
         ),
         ("sheep's->t-shirt <= 1%", Budget("confusion", 1.0, "%", ("sheep's",), ("t-shirt",))),
         ("zone->8 <= 1%", Budget("confusion", 1.0, "%", ("zone",), ("8",))),
+        ("good<-bad <= 5%", Budget("precision", 5.0, "%", ("bad",), ("good",))),
+        ("good ← * ≤ 5 %", Budget("precision", 5.0, "%", ("*",), ("good",))),
+        ("a, b<-'c<-d' <= 5%", Budget("precision", 5.0, "%", ("c<-d",), ("a", "b"))),
         ("zone <= 1 error", Budget("zone", 1.0, "errors")),
         ("ZONE<=.5%", Budget("zone", 0.5, "%")),
         ("across   groups <= 3%", Budget("across", 3.0, "%")),
@@ -57,6 +60,9 @@ def test_a_text_is_read(text, budget) -> None:
         ("a->b < 5%", "at character 6, '< 5%': expected \"<=\", as in"),
         ("a=>b <= 5%", "at character 2, '=>b <= 5%': expected \"<=\""),
         ("a->b->c <= 5%", "at character 5, '->c <= 5%': expected \"<=\""),
+        ("good<- <= 5%", "at character 8, '<= 5%': expected the true class: the name of a class"),
+        ("good<-bad <= 3 errors", "it is 'bad->good <= 3 errors'"),
+        ("a<-b->c <= 5%", "at character 5, '->c <= 5%': expected \"<=\""),
         ("a->b <= 5", '\'5\': say of what: "5%" is a share, "5 errors" a count'),
         ("a->b <= -1%", "Budget 'a->b <= -1%': the limit must be 0 or more; got -1"),
         ("a->b <= 1e999%", "the limit must be 0 or more"),
@@ -99,9 +105,10 @@ shares = st.tuples(st.floats(0, 100), st.just("%"))
 counts = st.tuples(st.integers(0, 10**9).map(float), st.just("errors"))
 
 
-@given(sides, sides, shares | counts)
-def test_what_is_shown_is_read_back(true, predicted, limit) -> None:
-    budget = Budget("confusion", *limit, true, predicted)
+@given(sides, sides, shares | counts, st.sampled_from(["confusion", "precision"]))
+def test_what_is_shown_is_read_back(true, predicted, limit, kind) -> None:
+    kind = "confusion" if limit[1] == "errors" else kind
+    budget = Budget(kind, *limit, true, predicted)
     assert Budget.parse(str(budget)) == budget
     assert pickle.loads(pickle.dumps(budget)) == budget
     assert hash(Budget.parse(str(budget))) == hash(budget)

@@ -35,6 +35,11 @@ def mask(*rows: str) -> np.ndarray:
         ("*->* <= 1%", RULES, mask(".xxx", "x.xx", "xx.x", "xxx."), 400),
         ("car, cat->cat, dog <= 1%", RULES, mask("..xx", "....", "...x", "...."), 200),
         ("car->cat <= 3 errors", RULES, mask("..x.", "....", "....", "...."), 400),
+        ("cat<-car <= 1%", RULES, mask("..x.", "....", "....", "...."), 93),
+        ("cat<-* <= 1%", RULES, mask("..x.", "..x.", "....", "..x."), 93),
+        ("cat, dog<-bus, cat <= 1%", RULES, mask("....", "..xx", "...x", "...."), 202),
+        ("*<-car <= 1%", RULES, mask(".xxx", "....", "....", "...."), 400),
+        ("animal<-vehicle <= 1%", TREE, mask("..xx", "..xx", "....", "...."), 202),
         ("zone <= 1%", RULES, mask("..x.", "....", "....", ".x.."), 400),
         ("zone <= 1%", TREE, mask("..xx", "..xx", "xx..", "xx.."), 400),
         ("across groups <= 1%", TREE, mask("..xx", "..xx", "xx..", "xx.."), 400),
@@ -164,6 +169,76 @@ def test_without_examples_nothing_is_kept() -> None:
     assert (cost.upper, cost.kept) == (20.0, False)
     none = Budget.parse("zone <= 3 errors").resolve(RULES).judge(np.zeros((4, 4), int))
     assert not none.kept
+    unsaid = Budget.parse("car<-cat <= 100%").resolve(RULES).judge(nobody)
+    assert (unsaid.of, unsaid.kept, unsaid.broken) == (0, False, False)
+
+
+def test_examples_without_an_answer_stay_in_the_denominator() -> None:
+    silent = [10, 20, 30, 40]
+    for text, of in (
+        ("car->cat <= 1%", 110),
+        ("*->cat <= 1%", 300 + 70),
+        ("zone <= 1%", 500),
+        ("car->cat <= 3 errors", 500),
+        ("cat<-car <= 1%", 93),
+        ("expected cost <= 1", 500),
+    ):
+        budget = Budget.parse(text).resolve(RULES)
+        plain, found = budget.judge(COUNTS), budget.judge(COUNTS, abstained=silent)
+        assert (found.errors, found.of) == (plain.errors, of)
+        assert found.rate * of == pytest.approx(plain.rate * plain.of)
+    counted = Budget.parse("zone <= 3 errors").resolve(RULES).judge(COUNTS, abstained=silent)
+    assert counted.limit == 3 / 500
+    with pytest.raises(ArgumentError, match="`abstained` must hold a count for each of 4"):
+        budget.judge(COUNTS, abstained=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "sentence"),
+    [
+        (
+            "car->cat <= 9%",
+            0.95,
+            "car->cat <= 9%: kept; 3 of 100 examples (3 %); with 95 % confidence at most 7.57 %.",
+        ),
+        (
+            "car->cat <= 5%",
+            0.95,
+            "car->cat <= 5%: within, not shown; 3 of 100 examples (3 %); with 95 % confidence each "
+            "way at least 0.823 % and at most 7.57 %.",
+        ),
+        (
+            "car->cat <= 2%",
+            0.95,
+            "car->cat <= 2%: over, perhaps by chance; 3 of 100 examples (3 %); with 95 % "
+            "confidence each way at least 0.823 % and at most 7.57 %.",
+        ),
+        (
+            "car->cat <= 0.5%",
+            0.95,
+            "car->cat <= 0.5%: broken; 3 of 100 examples (3 %); with 95 % confidence at least "
+            "0.823 %.",
+        ),
+        ("cat<-car <= 5%", None, "cat<-car <= 5%: kept; 3 of 93 predictions (3.23 %)."),
+        ("car->cat <= 2%", None, "car->cat <= 2%: over; 3 of 100 examples (3 %)."),
+    ],
+)
+def test_a_verdict_prints_as_a_sentence(text, confidence, sentence) -> None:
+    found = Budget.parse(text).resolve(RULES).judge(COUNTS, confidence)
+    assert str(found) == sentence
+
+
+def test_a_mean_cost_prints_as_a_sentence_too() -> None:
+    found = Budget.parse("expected cost <= 1").resolve(RULES).judge(COUNTS)
+    assert str(found) == (
+        "expected cost <= 1: kept; an answer costs 0.268 on average, in 400 examples; with 95 % "
+        f"confidence at most {found.upper:.3g}."
+    )
+
+
+def test_a_verdict_without_examples_says_so() -> None:
+    found = Budget.parse("car->cat <= 1%").resolve(RULES).judge(np.diag([0, 5, 5, 5]))
+    assert str(found) == "car->cat <= 1%: there is no example to judge it by."
 
 
 def test_excess_is_relative_to_the_limit() -> None:

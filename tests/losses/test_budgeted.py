@@ -19,7 +19,7 @@ from untrue.metrics import confusion_matrix
 K = 7
 PLAIN = {"bilinear": BilinearLoss, "log-bilinear": LogBilinearLoss}
 TEXTS = {
-    "dense": ["0->1 <= 1%", "*->3 <= 1%", "0, 1->* <= 2%", "zone <= 5%", "expected cost <= 0.1"],
+    "dense": ["0->1 <= 1%", "3<-* <= 1%", "0, 1->* <= 2%", "zone <= 5%", "expected cost <= 0.1"],
     "rules": ["0->1 <= 1%", "*->3 <= 1%", "*->* <= 2%", "zone <= 5%", "expected cost <= 0.1"],
     "tree": ["x->d1 <= 1%", "a->c <= 1%", "across groups <= 2%", "zone <= 5%", "d->d <= 1%"],
 }

@@ -6,7 +6,8 @@ judges. `scaled_penalty` makes a budget's mistakes costlier, by a multiplier eac
 """
 
 from untrue.budgets.budget import Budget
-from untrue.budgets.resolved import ResolvedBudget, Verdict, resolve_all
+from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.scaling import scaled_penalty
+from untrue.budgets.verdict import Verdict
 
 __all__ = ["Budget", "ResolvedBudget", "Verdict", "resolve_all", "scaled_penalty"]

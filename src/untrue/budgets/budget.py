@@ -2,16 +2,18 @@
 
     budget  =  what "<=" limit
     what    =  side "->" side          these true classes, predicted as those
+            |  side "<-" side          predicted as these, and truly one of those
             |  "zone"                  the costly mistakes of the penalty
             |  "across groups"         the answer lies in another group than the truth
             |  "expected cost"         what an answer costs on average
     side    =  "*"  |  name { "," name }
     name    =  a class or a group; in "..." or '...' if it holds -> <= , or quotes
-    limit   =  number "%"              of the examples of the true side; of all, for zone and across
-            |  number "errors"         in the data judged
+    limit   =  number "%"              of the examples of the first side: truly so with "->",
+                                       predicted so with "<-"; of all, for zone and across
+            |  number "errors"         in the data judged; not with "<-"
             |  number                  expected cost only
 
-Spaces do not matter; "≤" and "→" will do.
+Spaces do not matter; "≤", "→" and "←" will do.
 """
 
 from __future__ import annotations
@@ -27,18 +29,20 @@ if TYPE_CHECKING:
     from untrue.metrics.zones import Zone
     from untrue.penalty import Penalty
 
-Kind = Literal["confusion", "zone", "across", "cost"]
+Kind = Literal["confusion", "precision", "zone", "across", "cost"]
 Unit = Literal["%", "errors", "cost"]
 
 ANY = "*"
 _WORDS: dict[str, Kind] = {"zone": "zone", "across groups": "across", "expected cost": "cost"}
 _SHOWN = {kind: words for words, kind in _WORDS.items()}
 _EXAMPLES = '"tumour->benign <= 0.5%", "zone <= 20 errors", "expected cost <= 0.1"'
+_SIDES: tuple[Kind, ...] = ("confusion", "precision")
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"([^"]*)"|\'([^\']*)\'')
-_BARE = re.compile(r"(?:(?!->|→|<=|≤|=<|<|=|>|,).)+", re.DOTALL)
+_BARE = re.compile(r"(?:(?!->|→|←|<=|≤|=<|<|=|>|,).)+", re.DOTALL)
 _ARROW = re.compile(r"->|→")
+_ARROW_BACK = re.compile(r"<-|←")
 _AT_MOST = re.compile(r"<=|≤")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _UNIT = re.compile(r"%|percent\b|errors?\b", re.IGNORECASE)
@@ -48,17 +52,22 @@ _UNIT = re.compile(r"%|percent\b|errors?\b", re.IGNORECASE)
 class Budget:
     """A limit on a kind of mistake.
 
-    kind         "confusion", "zone", "across" (groups) or "cost"
-    true, predicted   names of classes and groups, or "*"; empty unless `kind` is "confusion"
-    amount       the limit, in `unit`
-    unit         "%": percent of the examples of the true side (of all examples, for zone and
-                 across). "errors": a count, in the data judged. "cost": of an answer, on average
+    kind       "confusion" (true->predicted), "precision" (predicted<-true), "zone", "across"
+               (groups) or "cost"
+    true       names of classes and groups, or "*"; empty unless the kind has sides
+    predicted  the same, of the answers
+    amount     the limit, in `unit`
+    unit       "%": percent of the examples of the true side ("precision": of those predicted so;
+               zone and across: of all). "errors": a count, in the data judged. "cost": of an
+               answer, on average
 
     >>> budget = Budget.parse("tumour -> benign <= 0.5%")
     >>> budget.true, budget.predicted, budget.amount, budget.unit
     (('tumour',), ('benign',), 0.5, '%')
     >>> str(budget)
     'tumour->benign <= 0.5%'
+    >>> Budget.parse("good<-bad <= 5%").predicted  # of those predicted good, at most 5 % bad
+    ('good',)
     """
 
     kind: Kind
@@ -81,8 +90,14 @@ class Budget:
         if (self.kind == "cost") != (self.unit == "cost"):
             unit = "a cost, a plain number" if self.kind == "cost" else 'a share or "errors"'
             raise ArgumentError(f"{shown}: its limit must be {unit}; got {self.unit!r}.")
-        if (self.kind == "confusion") != bool(self.true and self.predicted):
+        if (self.kind in _SIDES) != bool(self.true and self.predicted):
             raise ArgumentError(f"{shown}: a confusion, and nothing else, has two sides.")
+        if self.kind == "precision" and self.unit == "errors":
+            turned = dataclasses.replace(self, kind="confusion")
+            raise ArgumentError(
+                f'{shown}: "<-" is a share of those predicted so, in %. '
+                f"As a number of errors it is {str(turned)!r}."
+            )
 
     @staticmethod
     def parse(text: str) -> Budget:
@@ -123,6 +138,8 @@ class Budget:
     def __str__(self) -> str:
         if self.kind == "confusion":
             what = f"{_side(self.true)}->{_side(self.predicted)}"
+        elif self.kind == "precision":
+            what = f"{_side(self.predicted)}<-{_side(self.true)}"
         else:
             what = _SHOWN[self.kind]
         short = f"{self.amount:g}"
@@ -159,12 +176,15 @@ class _Reader:
         predicted: tuple[str, ...] = ()
         if self._take(_ARROW):
             predicted, _ = self._side("the predicted class")
+        elif self._take(_ARROW_BACK):
+            kind, predicted = "precision", first
+            first, _ = self._side("the true class")
         elif words is not None and words in _WORDS:
             kind, first = _WORDS[words], ()
         elif self._peek(_AT_MOST):
             self._fail(
-                'expected "->": a budget is about a confusion (true->predicted), "zone", '
-                '"across groups" or "expected cost"'
+                'expected "->": a budget is about a confusion (true->predicted, or '
+                'predicted<-true), "zone", "across groups" or "expected cost"'
             )
         if not self._take(_AT_MOST):
             ways = "<= and a limit" if not self._rest() else '"<="'

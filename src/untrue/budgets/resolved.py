@@ -8,53 +8,27 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 
 from untrue.budgets import regions
-from untrue.budgets.bounds import cost_bound, share_bound
+from untrue.budgets.bounds import (
+    cost_bound,
+    cost_lower_bound,
+    examples_needed,
+    share_bound,
+    share_lower_bound,
+)
 from untrue.budgets.budget import ANY, Budget
 from untrue.budgets.regions import Block, GroupsLike, Region
+from untrue.budgets.verdict import Verdict
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
-from untrue.metrics.inputs import BoolArray, check_n_classes, read_count
+from untrue.metrics.inputs import BoolArray, IntArray, check_n_classes, read_count
 from untrue.metrics.weights import check_penalty
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
 
-__all__ = ["GroupsLike", "ResolvedBudget", "Verdict", "resolve", "resolve_all"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a confusion matrix says about a budget.
-
-    errors      mistakes of this kind (for an expected cost: all that cost anything)
-    of          examples they are a share of
-    rate        errors / of, or the mean cost; nan where `of` is 0
-    upper       its upper confidence bound; the rate itself with confidence None
-    limit       in the units of the rate
-    kept        whether `upper` is within the limit; without an example nothing is
-    confidence  of `upper`
-    """
-
-    budget: Budget
-    errors: int
-    of: int
-    rate: float
-    upper: float
-    limit: float
-    kept: bool
-    confidence: float | None
-
-    @property
-    def excess(self) -> float:
-        """How far `upper` is beyond the limit, relative to it: 0 at the limit, 1 at twice that.
-
-        A limit of nothing is taken for one error. -1 at the least; nan without examples.
-        """
-        if not self.of or math.isnan(self.upper):
-            return math.nan
-        scale = self.limit or 1 / self.of
-        return self.upper / scale - self.limit / scale
+__all__ = ["GroupsLike", "ResolvedBudget", "resolve", "resolve_all"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +36,8 @@ class ResolvedBudget:
     """A `Budget` that knows its classes; made by `budget.resolve(penalty)`.
 
     region    the cells it is about; for an expected cost the penalty itself
-    of        (k,) the true classes whose examples it is a share of
+    of        (k,) the classes whose examples it is a share of: true ones; for a precision budget
+              (predicted<-true) predicted ones
     examples  the number of examples that a count of errors is about; None: those judged
     unit      mean cost that the penalty charges on these cells, or on any mistake if they are free
 
@@ -82,6 +57,11 @@ class ResolvedBudget:
 
     def __str__(self) -> str:
         return str(self.budget)
+
+    @property
+    def by_prediction(self) -> bool:
+        """Whether it is a share of those predicted to be of a class, not of those who are."""
+        return self.budget.kind == "precision"
 
     def mask(self) -> BoolArray:
         """(k, k) The cells, true class first; for an expected cost those that cost anything."""
@@ -107,39 +87,89 @@ class ResolvedBudget:
                 f"Budget {str(budget)!r} counts errors: give the confusion matrix that is judged, "
                 "or resolve it with `examples`, the number of examples the count is about."
             )
-        total = self._cells(confusion).total
-        return budget.amount / total if total else math.nan
+        return self._limit_in(self._cells(confusion).total)
+
+    def _limit_in(self, total: int) -> float:
+        """The limit in so many examples."""
+        if self.budget.unit != "errors" or self.examples is not None:
+            return self.limit()
+        return self.budget.amount / total if total else math.nan
 
     def upper(self, confusion: ConfusionLike, confidence: float = 0.95) -> float:
-        """Upper confidence bound of the rate: Clopper-Pearson, or the gamma bound for costs."""
+        """Upper confidence bound of the rate: Clopper-Pearson, or by betting for costs."""
         return self.judge(confusion, confidence).upper
 
     def kept(self, confusion: ConfusionLike, confidence: float | None = 0.95) -> bool:
         """Whether the upper bound (with confidence None, the rate) is within the limit."""
         return self.judge(confusion, confidence).kept
 
-    def judge(self, confusion: ConfusionLike, confidence: float | None = 0.95) -> Verdict:
-        """All of it in one record."""
+    def judge(
+        self,
+        confusion: ConfusionLike,
+        confidence: float | None = 0.95,
+        *,
+        abstained: npt.ArrayLike | None = None,
+    ) -> Verdict:
+        """All of it in one record.
+
+        abstained  (k,) how many examples of each true class got no answer. They are no errors and
+                   cost nothing, and count among the examples; those of a precision budget are the
+                   answers given.
+        """
         cells = self._cells(confusion)
+        silent = self._silent(abstained)
         weights = regions.inside(self.region, cells.true, cells.predicted)
-        counted, bad = self.of[cells.true], weights > 0
-        of, errors = int(cells.count[counted].sum()), int(cells.count[bad].sum())
+        bad = weights > 0
+        errors = int(cells.count[bad].sum())
+        of = int(cells.count[self.of[cells.predicted if self.by_prediction else cells.true]].sum())
+        of += 0 if self.by_prediction else int(silent[self.of].sum())
+        limit = self._limit_in(cells.total + int(silent.sum()))
         if self.budget.kind == "cost":
             assert isinstance(self.region, Penalty)
             rate = float(cells.count @ weights) / of if of else math.nan
-            upper = rate
+            seen = (cells.count[bad], weights[bad], of, self.region.greatest)
+            bounds = (rate, rate)
             if confidence is not None:
-                upper = cost_bound(
-                    cells.count[bad], weights[bad], of, self.region.greatest, confidence
-                )
+                bounds = cost_lower_bound(*seen, confidence), cost_bound(*seen, confidence)
         else:
-            rate = upper = errors / of if of else math.nan
+            rate = errors / of if of else math.nan
+            bounds = (rate, rate)
             if confidence is not None:
-                upper = share_bound(errors, of, confidence)
-        limit = self.limit(cells)
+                bounds = (
+                    share_lower_bound(errors, of, confidence),
+                    share_bound(errors, of, confidence),
+                )
         # The bound of nothing may be within a limit of 100 %; still nothing was seen to be kept.
-        kept = bool(of) and upper <= limit
-        return Verdict(self.budget, errors, of, rate, upper, limit, kept, confidence)
+        kept = bool(of) and bounds[1] <= limit
+        return Verdict(self.budget, errors, of, rate, *bounds, limit, kept, confidence)
+
+    def examples_needed(self, limit: float, confidence: float = 0.95) -> int | None:
+        """So many examples of those it is a share of, without an error, show it; None: never."""
+        region = self.region if self.budget.kind == "cost" else None
+        return examples_needed(
+            limit, confidence, region.greatest if isinstance(region, Penalty) else None
+        )
+
+    @property
+    def whom(self) -> str:
+        """The examples it is a share of, in words: "examples of 'tumour'"."""
+        if bool(self.of.all()):
+            return "answers" if self.by_prediction else "examples"
+        names = [name for name, counts in zip(self.classes, self.of, strict=True) if counts]
+        shown = ", ".join(f"{name!r}" for name in names[:3])
+        which = "predictions" if self.by_prediction else "examples"
+        return f"{which} of {shown}{' and others' if len(names) > 3 else ''}"
+
+    def _silent(self, abstained: npt.ArrayLike | None) -> IntArray:
+        k = len(self.classes)
+        if abstained is None:
+            return np.zeros(k, dtype=np.int64)
+        counts = np.asarray(abstained)
+        if counts.shape != (k,) or counts.dtype.kind not in "iu" or (counts < 0).any():
+            raise ArgumentError(
+                f"`abstained` must hold a count for each of {k} true classes; got {abstained!r}."
+            )
+        return counts.astype(np.int64)
 
     def _cells(self, confusion: ConfusionLike) -> Cells:
         cells = read_confusion(confusion)
@@ -163,7 +193,7 @@ def resolve(
     shown = f"Budget {str(budget)!r}"
     of = np.ones(penalty.n_classes, dtype=bool)
     region: Region
-    if budget.kind == "confusion":
+    if budget.kind in ("confusion", "precision"):
         sides = []
         for side in (budget.true, budget.predicted):
             chosen = np.zeros(penalty.n_classes, dtype=bool)
@@ -173,8 +203,11 @@ def resolve(
         region = Block(*sides)
         if not regions.rows_of(region).any():
             raise ArgumentError(f"{shown}: that is no mistake: both sides are the same class.")
-        # A count is of all examples, so that it can be carried to data of another size.
-        of = of if budget.unit == "errors" else regions.rows_of(region)
+        if budget.kind == "precision":
+            of = sides[1]
+        elif budget.unit == "%":
+            # A count is of all examples, so that it can be carried to data of another size.
+            of = regions.rows_of(region)
     elif budget.kind == "zone":
         region = (
             regions.own_zone(penalty, zone_above, shown)

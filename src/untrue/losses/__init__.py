@@ -3,6 +3,7 @@
 docs/losses.md has a card for each: paper, formula, parameters, cost, and when it wins.
 """
 
+from untrue.losses.best_epoch import BestEpoch, KeptEpoch
 from untrue.losses.bilinear import BilinearLoss, LogBilinearLoss
 from untrue.losses.budgeted import BudgetedLoss, BudgetUpdate
 from untrue.losses.emd import SquaredEMDLoss
@@ -14,6 +15,7 @@ from untrue.losses.weighted import ClassWeightedLoss
 
 __all__ = [
     "AlphaSchedule",
+    "BestEpoch",
     "BilinearLoss",
     "BudgetUpdate",
     "BudgetedLoss",
@@ -22,6 +24,7 @@ __all__ = [
     "CostRegressionLoss",
     "CostSmoothedLoss",
     "HierarchicalLoss",
+    "KeptEpoch",
     "LogBilinearLoss",
     "SoftLabelLoss",
     "SquaredEMDLoss",

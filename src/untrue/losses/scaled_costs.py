@@ -106,5 +106,5 @@ def _costs_of(budget: ResolvedBudget) -> Costs:
 
 def _fingerprint(budgets: Sequence[ResolvedBudget]) -> int:
     """Of what the budgets are about, not of their limits: a limit may be moved between runs."""
-    predicted = repr([(b.budget.kind, b.budget.true, b.budget.predicted) for b in budgets])
-    return int.from_bytes(hashlib.sha256(predicted.encode()).digest()[:7], "little")
+    stated = repr([(b.budget.kind, b.budget.true, b.budget.predicted) for b in budgets])
+    return int.from_bytes(hashlib.sha256(stated.encode()).digest()[:7], "little")

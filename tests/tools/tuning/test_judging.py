@@ -14,7 +14,6 @@ from untrue.tools.tuning.judging import (
     check_seen,
     decision_costs,
     described,
-    needed,
     provable_on,
     too_few,
 )
@@ -60,7 +59,7 @@ def test_where_no_count_could_show_it_only_no_error_will_do(errors: int, kept: b
 
 def test_598_tumours_without_an_error_show_half_a_percent() -> None:
     text = "tumour->benign <= 0.5%"
-    assert needed(budget(text), 0.005, 0.95) == 598
+    assert budget(text).examples_needed(0.005) == 598
     assert provable_on(np.zeros(598, dtype=np.int64), budget(text), 0.95)
     assert not provable_on(np.zeros(597, dtype=np.int64), budget(text), 0.95)
     note = too_few(budget(text), [("held-out part", np.zeros(40, dtype=np.int64))], 0.95)
@@ -74,8 +73,9 @@ def test_598_tumours_without_an_error_show_half_a_percent() -> None:
 
 def test_a_mean_cost_needs_many_too_and_never_can_not_be_shown() -> None:
     cost = budget("expected cost <= 0.1")
-    wanted = needed(cost, 0.1, 0.95)
-    assert wanted == 600
+    wanted = cost.examples_needed(0.1)
+    assert wanted is not None
+    assert 600 < wanted < 750  # 600 would be those of errors that all cost the most
     assert provable_on(np.zeros(wanted, dtype=np.int64), cost, 0.95)
     assert not provable_on(np.zeros(wanted - 1, dtype=np.int64), cost, 0.95)
     note = too_few(budget("tumour->* <= 0%"), [("x", np.zeros(10**6, dtype=np.int64))], 0.95)
@@ -122,10 +122,17 @@ def test_settings_are_told_in_words() -> None:
         Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "even", (4.0, 1.0)), budgets
     )
     assert description == (
-        "training by bilinear, alpha 0.6 with zone x 2, deciding by least expected cost where all "
-        "mistakes count alike but tumour->benign x 4"
+        "training by bilinear, alpha 0.6 with the mistakes of zone 2 times as costly, predicting "
+        "the class of least expected cost by equal costs, but with the mistakes of tumour->benign "
+        "4 times as costly"
     )
-    assert described(Setting(Recipe()), budgets) == "plain training, saying the most probable class"
+    costs = described(Setting(Recipe(), "even", (5.0,)), ("expected cost <= 1",))
+    assert costs == (
+        "plain training, predicting the class of least expected cost by equal costs, but with the "
+        "costs of the penalty added, with weight 4"
+    )
+    plain = described(Setting(Recipe()), budgets)
+    assert plain == "plain training, predicting the most probable class"
 
 
 def test_a_budget_about_nobody_is_refused() -> None:

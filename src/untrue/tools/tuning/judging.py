@@ -9,7 +9,6 @@ examples, and the setting that is kept was chosen by looking. Neither touches th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +16,6 @@ from typing import Literal
 import numpy as np
 
 from untrue.budgets import ResolvedBudget, Verdict, scaled_penalty
-from untrue.budgets.bounds import check_confidence
 from untrue.decision import decide
 from untrue.errors import DataError
 from untrue.metrics import Cells, confusion_cells, expected_cost
@@ -177,21 +175,6 @@ def provable_on(labels: IntArray, budget: ResolvedBudget, confidence: float) -> 
     return budget.judge(flawless(labels, len(budget.classes)), confidence).kept
 
 
-def needed(budget: ResolvedBudget, limit: float, confidence: float) -> int | None:
-    """So many examples without an error show the budget: `(1 - limit)^n <= 1 - confidence`.
-
-    None: no number of examples does. For a mean cost, the gamma bound of no mistake, about
-    `-log(1 - confidence) * greatest cost / n`.
-    """
-    check_confidence(confidence)
-    if limit <= 0:
-        return None
-    if budget.budget.kind == "cost":
-        assert isinstance(budget.region, Penalty)
-        return math.ceil(-math.log(1 - confidence) * budget.region.greatest / limit)
-    return 1 if limit >= 1 else math.ceil(math.log(1 - confidence) / math.log1p(-limit))
-
-
 def too_few(
     budget: ResolvedBudget, parts: Sequence[tuple[str, IntArray]], confidence: float
 ) -> str | None:
@@ -203,8 +186,8 @@ def too_few(
     ]
     if not short:
         return None
-    wanted = needed(budget, short[0][1].limit, confidence)
-    whom = examples_of(budget)
+    wanted = budget.examples_needed(short[0][1].limit, confidence)
+    whom = budget.whom
     if wanted is None:
         return (
             f"{budget}: no number of examples can show that something never happens; it counts as "
@@ -216,15 +199,6 @@ def too_few(
         f"without any error; there are {have}. It is judged as well as that allows, and what "
         "cannot be shown is not called proved."
     )
-
-
-def examples_of(budget: ResolvedBudget) -> str:
-    """The examples a budget is a share of, in words: "examples of 'tumour'"."""
-    if bool(budget.of.all()):
-        return "examples"
-    names = [name for name, counts in zip(budget.classes, budget.of, strict=True) if counts]
-    shown = ", ".join(f"{name!r}" for name in names[:3])
-    return f"examples of {shown}{' and others' if len(names) > 3 else ''}"
 
 
 def seen(verdict: Verdict) -> str:
@@ -264,24 +238,28 @@ def described(setting: Setting, budgets: Sequence[object]) -> str:
     """A setting in words, each multiplier beside its budget."""
     recipe = setting.recipe
     how = "plain training" if recipe.loss == PLAIN else f"training by {recipe.name}"
-    how += _times(recipe.multipliers, budgets, "with")
+    how += _times(recipe.multipliers, budgets, " with")
     if setting.base == "argmax":
-        return f"{how}, saying the most probable class"
-    if setting.base == "penalty":
-        return (
-            f"{how}, deciding by least expected cost{_times(setting.multipliers, budgets, 'with')}"
-        )
-    scaled_by = _times(setting.multipliers, budgets, "but")
-    return f"{how}, deciding by least expected cost where all mistakes count alike{scaled_by}"
+        return f"{how}, predicting the most probable class"
+    costs = "the costs of the penalty" if setting.base == "penalty" else "equal costs"
+    scaled = _times(setting.multipliers, budgets, ", but with")
+    return f"{how}, predicting the class of least expected cost by {costs}{scaled}"
 
 
 def _times(multipliers: Sequence[float], budgets: Sequence[object], word: str) -> str:
-    parts = [
-        f"{str(budget).partition(' <= ')[0]} x {m:.3g}"
+    """As in " with the mistakes of *->8 scaled by 2.38"."""
+    scaled = [
+        (str(budget).partition(" <= ")[0], m)
         for m, budget in zip(multipliers, budgets, strict=False)
         if m != 1
     ]
-    return f" {word} {' and '.join(parts)}" if parts else ""
+    parts = [
+        f"the costs of the penalty added, with weight {m - 1:.3g},"
+        if what == "expected cost"
+        else f"the mistakes of {what} {m:.3g} times as costly"
+        for what, m in scaled
+    ]
+    return f"{word} {' and '.join(parts).removesuffix(',')}" if parts else ""
 
 
 def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) -> None:
@@ -289,10 +267,9 @@ def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) 
     present = np.zeros(len(budgets[0].classes), dtype=bool)
     present[np.unique(labels)] = True
     for budget in budgets:
-        if not (budget.of & present).any():
-            raise DataError(
-                f"Budget {str(budget)!r} is about {examples_of(budget)}; the {where} has none."
-            )
+        # A share of the answers needs answers: any example will do.
+        if not budget.by_prediction and not (budget.of & present).any():
+            raise DataError(f"Budget {str(budget)!r} is about {budget.whom}; the {where} has none.")
 
 
 def _listed(multipliers: Sequence[float]) -> str:

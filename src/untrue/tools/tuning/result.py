@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets import Budget, ResolvedBudget, Verdict
-from untrue.budgets.bounds import share_bound
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import Cells, Interval
 from untrue.metrics.inputs import FloatArray
@@ -58,10 +57,7 @@ class BudgetVerdict:
     @property
     def perhaps_by_chance(self) -> bool:
         """Over the limit on the held-out part, by no more than the few examples leave open."""
-        seen = self.held_out
-        if self.confirmed or not seen.of or seen.confidence is None or self.budget.kind == "cost":
-            return False
-        return 1 - share_bound(seen.of - seen.errors, seen.of, seen.confidence) <= seen.limit
+        return not self.confirmed and bool(self.held_out.of) and not self.held_out.broken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
