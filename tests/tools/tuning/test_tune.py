@@ -195,7 +195,6 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
         ({"budgets": []}, "`budgets` is empty"),
         ({"budgets": "*->8 <= 1"}, "say of what"),
         ({"budgets": "*->9000 <= 1%"}, "9000"),
-        ({"budgets": "zone <= 1%"}, "zone"),
         ({"losses": ["hinge"]}, "Unknown loss 'hinge'"),
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
         ({"learning_rate": 0.0}, "`learning_rate` must be positive; got 0.0"),
