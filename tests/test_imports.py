@@ -27,6 +27,8 @@ ROOMS = [
     "penalty",
     "hierarchy",
     "input_files",
+    # Names, numbers and strings, which every room may read.
+    "registry",
     "atomic_files",
     "errors",
 ]
@@ -37,6 +39,8 @@ def room_of(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "untrue" or len(parts) < 2:
         return None
+    if parts[1:3] == ["losses", "registry"]:
+        return "registry"
     return "adapters" if parts[1] in ADAPTERS else parts[1]
 
 
@@ -52,9 +56,8 @@ def imported(path: Path) -> set[str]:
             if node.level:
                 kept = package.rstrip(".").split(".")
                 base = ".".join([*kept[: len(kept) - node.level + 1], *([base] if base else [])])
-            found |= (
-                {f"{base}.{alias.name}" for alias in node.names} if base == "untrue" else {base}
-            )
+            whole = base in ("untrue", "untrue.losses")
+            found |= {f"{base}.{alias.name}" for alias in node.names} if whole else {base}
     return {name for name in found if name.startswith("untrue.")}
 
 
@@ -79,6 +82,7 @@ def test_imports_point_down_the_house_plan() -> None:
         "import untrue; untrue.Penalty; untrue.Hierarchy; untrue.metrics; untrue.decide",
         "import untrue; untrue.Budget",
         "import untrue.report",
+        "from untrue.losses import registry; registry.find('bilinear').strengths",
         "import untrue.cli",
     ],
 )

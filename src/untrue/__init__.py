@@ -12,31 +12,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from untrue.losses import registry
+
 __version__ = "0.1.0"
 
 _HOME = {
     "Penalty": "untrue.penalty",
     "Budget": "untrue.budgets",
     "Hierarchy": "untrue.hierarchy",
-    "BilinearLoss": "untrue.losses",
-    "LogBilinearLoss": "untrue.losses",
-    "BudgetError": "untrue.errors",
-    "BudgetedLoss": "untrue.losses",
-    "BestEpoch": "untrue.losses",
     "AlphaSchedule": "untrue.losses",
-    "ClassWeightedLoss": "untrue.losses",
-    "ConditionalSoftmaxLoss": "untrue.losses",
-    "CostRegressionLoss": "untrue.losses",
-    "CostSmoothedLoss": "untrue.losses",
-    "HierarchicalLoss": "untrue.losses",
-    "SoftLabelLoss": "untrue.losses",
-    "SquaredEMDLoss": "untrue.losses",
+    "BestEpoch": "untrue.losses",
+    "BudgetError": "untrue.errors",
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
     "Temperature": "untrue.decision",
     "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
+    **registry.CLASSES,
 }
 _MODULES = (
     "budgets",
@@ -68,40 +61,15 @@ if TYPE_CHECKING:
     from untrue.decision import Temperature, calibrate, decide
     from untrue.errors import BudgetError, UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
-    from untrue.losses import (
-        AlphaSchedule,
-        BestEpoch,
-        BilinearLoss,
-        BudgetedLoss,
-        ClassWeightedLoss,
-        ConditionalSoftmaxLoss,
-        CostRegressionLoss,
-        CostSmoothedLoss,
-        HierarchicalLoss,
-        LogBilinearLoss,
-        SoftLabelLoss,
-        SquaredEMDLoss,
-    )
+    from untrue.losses.registry import *  # noqa: F403
     from untrue.penalty import Penalty
     from untrue.tools.tuning.tune import tune
 
 __all__ = [
-    "AlphaSchedule",
-    "BestEpoch",
-    "BilinearLoss",
     "Budget",
     "BudgetError",
-    "BudgetedLoss",
-    "ClassWeightedLoss",
-    "ConditionalSoftmaxLoss",
-    "CostRegressionLoss",
-    "CostSmoothedLoss",
-    "HierarchicalLoss",
     "Hierarchy",
-    "LogBilinearLoss",
     "Penalty",
-    "SoftLabelLoss",
-    "SquaredEMDLoss",
     "Temperature",
     "UntrueError",
     "UntrueWarning",
@@ -118,6 +86,7 @@ __all__ = [
     "penalty",
     "tune",
 ]
+__all__ += sorted(["AlphaSchedule", "BestEpoch", *registry.CLASSES])
 
 
 def __getattr__(name: str) -> Any:

@@ -12,8 +12,9 @@ import untrue
 from untrue.errors import ArgumentError, UntrueError
 from untrue.lab import comparison
 from untrue.lab.comparison import Costs, Design
-from untrue.lab.records import METHODS, RIVALS, DatasetInfo, PenaltySpec
-from untrue.lab.strengths import BUDGETS, STRENGTHS, strengths
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec
+from untrue.lab.strengths import BUDGETS, strengths
+from untrue.losses import registry
 
 INFO = DatasetInfo("tiny", ("a", "b", "c", "d"), (("x", (0, 1)), ("y", (2, 3))), "f", 80, 8)
 FLAT = dataclasses.replace(INFO, groups=())
@@ -73,13 +74,12 @@ def test_cross_entropy_is_trained_even_if_nobody_names_it() -> None:
 
 
 def test_every_method_has_strengths_from_weak_to_strong_and_as_many() -> None:
-    tunable = [name for name in METHODS[1:] if RIVALS.get(name, "alpha")]
-    assert {len(STRENGTHS[name]) for name in tunable} == {3}
+    tunable = [entry.name for entry in registry.COMPARED if entry.knob]
+    assert {len(strengths(name, "desk")) for name in tunable} == {3}
     for name in tunable:
-        weak_first = sorted(STRENGTHS[name], reverse=name == "soft-labels")
-        assert list(STRENGTHS[name]) == weak_first
+        weak_first = sorted(strengths(name, "desk"), reverse=name == "soft-labels")
+        assert list(strengths(name, "desk")) == weak_first
         assert len(strengths(name, "smoke")) == 1
-    assert set(STRENGTHS) == set(METHODS[1:])
     assert strengths("ce", "desk") == strengths("conditional-softmax", "desk") == ()
 
 
@@ -155,7 +155,7 @@ def test_strengths_as_a_person_types_them() -> None:
     assert own == {"bilinear": (0.3, 0.6), "soft-labels": (5.0,)}
     chosen = comparison.with_strengths(("ce", "bilinear", "hxe", "soft-labels"), "desk", own)
     assert dict(chosen)["bilinear"] == (0.3, 0.6)
-    assert dict(chosen)["hxe"] == STRENGTHS["hxe"]
+    assert dict(chosen)["hxe"] == registry.find("hxe").strengths
     with pytest.raises(ArgumentError, match="given for soft-labels, which is not compared"):
         comparison.with_strengths(("ce", "bilinear"), "desk", own)
     with pytest.raises(ArgumentError, match="Unknown scale 'desc'; did you mean 'desk'"):

@@ -14,10 +14,10 @@ from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import methods, scoring
 from untrue.lab.data import Dataset, load
-from untrue.lab.records import METHODS, RIVALS, DatasetInfo, PenaltySpec, RunConfig
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.lab.splits import describe, split
 from untrue.lab.training import train
-from untrue.losses import HierarchicalLoss
+from untrue.losses import HierarchicalLoss, registry
 from untrue.metrics import ece
 
 GROUPS = PenaltySpec("groups", 1.0, 5.0, normalization="max")
@@ -36,9 +36,9 @@ BASELINE = RunConfig(
 def config_of(method: str, strength: float = 0.5) -> RunConfig:
     if method == "ce":
         return BASELINE
-    if method not in RIVALS:
+    if method in registry.MIXED:
         return dataclasses.replace(BASELINE, loss=method, alpha=strength, penalty=GROUPS)
-    knob = None if RIVALS[method] is None else strength
+    knob = None if registry.find(method).knob is None else strength
     return dataclasses.replace(BASELINE, loss=method, strength=knob, penalty=GROUPS)
 
 
@@ -78,8 +78,8 @@ def test_cost_regression_answers_by_the_least_output(digits: Dataset, info: Data
     scored = methods.score(method, config_of("sosr", 2.0), info, outputs, np.array([0, 1]))
     assert scored.confusion[0, 0] == scored.confusion[1, 1] == 1
     # The scale multiplies the costs, normalised to at most 1.
-    costs = method.objective.costs.rows(torch.tensor([0]), torch.float32)
-    assert costs.max() == 2.0
+    assert method.objective.scale == 2.0
+    assert method.objective.penalty.matrix().max() == 1.0
 
 
 def test_the_conditional_softmax_has_an_output_for_each_node(info: DatasetInfo) -> None:

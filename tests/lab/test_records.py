@@ -9,6 +9,7 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
+from untrue.losses import registry
 
 ZONE = PenaltySpec("zone", 1.0, 0.0, cells=((0, 1), (2, 0)), normalization="rows")
 COSTS = dataclasses.replace(ZONE, inside=10.0, outside=1.0, normalization="none")
@@ -122,6 +123,7 @@ def test_every_method_has_its_name_and_its_knob() -> None:
     assert METHODS[:3] == ("ce", "bilinear", "log-bilinear")
     assert (BASELINE.method, BASELINE.knob) == ("ce", None)
     assert (TREATED.method, TREATED.knob) == ("bilinear", ("alpha", 0.5))
+    assert len(METHODS) == len(registry.COMPARED)
     assert (RIVAL.method, RIVAL.knob) == ("soft-labels", ("beta", 4.0))
     plain = dataclasses.replace(RIVAL, loss="conditional-softmax", strength=None)
     assert (plain.method, plain.knob) == ("conditional-softmax", None)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from untrue import Hierarchy, Penalty, losses
+from untrue.losses import registry
 
 K = 7
 # With a class at an inner node ("c"), an only child ("b", "x") and leaves at three depths.
@@ -24,21 +25,30 @@ PENALTIES = {
     "rules": Penalty.from_rules(K, {(0, 1): 0.3, (0, 2): 5.0, (4, 1): 0.0}, default=0.7),
     "tree": Penalty.from_hierarchy(TREE, {1: 1.0, 2: 3.5, 3: 0.7}).normalized("rows"),
 }
+# What a loss of the registry is made of. Rivals take the forms of a penalty by turns: they read
+# costs as ours do, which take them all.
+MADE_OF = {
+    ("penalty",): [(form, (penalty,)) for form, penalty in PENALTIES.items()],
+    ("tree",): [("tree", (TREE,))],
+    (): [("alone", ())],
+}
 OURS = {
-    f"{loss.__name__}-{form}": partial(loss, penalty)
-    for loss in (losses.BilinearLoss, losses.LogBilinearLoss)
+    f"{name}-{form}": partial(registry.find(name).loss_class, penalty)
+    for name in registry.MIXED
     for form, penalty in PENALTIES.items()
 }
 RIVALS = {
-    "ClassWeightedLoss-dense": partial(losses.ClassWeightedLoss, PENALTIES["dense"]),
-    "CostSmoothedLoss-rules": partial(losses.CostSmoothedLoss, PENALTIES["rules"]),
-    "CostSmoothedLoss-tree": partial(losses.CostSmoothedLoss, PENALTIES["tree"], epsilon=0.7),
-    "SoftLabelLoss": partial(losses.SoftLabelLoss, TREE, beta=3.0),
-    "HierarchicalLoss-height": partial(losses.HierarchicalLoss, TREE, decay=0.4),
-    "HierarchicalLoss-depth": partial(losses.HierarchicalLoss, TREE, decay=0.4, by="depth"),
-    "CostRegressionLoss-dense": partial(losses.CostRegressionLoss, PENALTIES["dense"]),
-    "SquaredEMDLoss-tree": partial(losses.SquaredEMDLoss, PENALTIES["tree"], mu=0.3),
-    "ConditionalSoftmaxLoss": partial(losses.ConditionalSoftmaxLoss, TREE),
+    f"{entry.name}-{form}": partial(entry.loss_class, *made_of)
+    for turn, entry in enumerate(registry.OWN)
+    if entry.needs in MADE_OF and entry.name not in registry.MIXED
+    for form, made_of in MADE_OF[entry.needs][turn % len(MADE_OF[entry.needs]) :][:1]
+}
+# Options that change which formula is computed.
+VARIANTS = {
+    "cost-smoothed-sharply": partial(losses.CostSmoothedLoss, PENALTIES["tree"], epsilon=0.7),
+    "soft-labels-flat": partial(losses.SoftLabelLoss, TREE, beta=3.0),
+    "hxe-depth": partial(losses.HierarchicalLoss, TREE, decay=0.4, by="depth"),
+    "squared-emd-mu": partial(losses.SquaredEMDLoss, PENALTIES["tree"], mu=0.3),
 }
 
 
@@ -50,21 +60,27 @@ def budgeted(form: str, loss: str, budgets: list[str], **options):
 
 
 BUDGETED = {
-    "BudgetedLoss-dense": partial(budgeted, "dense", "bilinear", ["0, 1->3 <= 5%", "zone <= 9%"]),
-    "BudgetedLoss-rules": partial(
+    "budgeted-dense": partial(budgeted, "dense", "bilinear", ["0, 1->3 <= 5%", "zone <= 9%"]),
+    "budgeted-rules": partial(
         budgeted, "rules", "log-bilinear", ["*->2 <= 9%", "zone <= 9%", "expected cost <= 0.3"]
     ),
-    "BudgetedLoss-tree": partial(
+    "budgeted-tree": partial(
         budgeted, "tree", "bilinear", ["a->c <= 5%", "across groups <= 9%", "d->d <= 2%"]
     ),
 }
-EVERY = OURS | BUDGETED | RIVALS
+EVERY = OURS | BUDGETED | RIVALS | VARIANTS
 
 
 @pytest.fixture(params=EVERY.values(), ids=EVERY.keys())
 def make(request):
     """Makes a loss, any of the house, of K classes; takes options."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def every_loss():
+    """Names of the classes that the properties are tested of."""
+    return {type(make()).__name__ for make in EVERY.values()}
 
 
 @pytest.fixture(params=OURS.values(), ids=OURS.keys())

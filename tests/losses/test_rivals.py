@@ -1,4 +1,4 @@
-"""What all rival losses share: functions beside the modules, and what they refuse."""
+"""What all rival losses share: where they take a tree, and what they refuse."""
 
 from __future__ import annotations
 
@@ -19,35 +19,8 @@ from untrue import (
     SquaredEMDLoss,
 )
 from untrue.errors import ArgumentError, UntrueError
-from untrue.losses.emd import squared_emd_loss
-from untrue.losses.hierarchical import conditional_softmax_loss, hierarchical_loss
-from untrue.losses.regression import cost_regression_loss
-from untrue.losses.soft_labels import cost_smoothed_loss
 
 K = 7
-
-
-def test_functions_are_the_modules(tree, penalties, draw) -> None:
-    penalty, matrix = penalties["dense"], torch.tensor(penalties["dense"].matrix())
-    z, y = draw(4, K)
-    pairs = [
-        (cost_smoothed_loss, CostSmoothedLoss, {"epsilon": 0.4, "gamma": 2.0}),
-        (cost_regression_loss, CostRegressionLoss, {}),
-        (squared_emd_loss, SquaredEMDLoss, {"strength": 2.0, "mu": 0.1}),
-    ]
-    for function, module, options in pairs:
-        expected = module(penalty, **options)(z, y)
-        assert torch.equal(function(z, y, penalty, **options), expected)
-        assert torch.equal(function(z, y, matrix, **options), expected)
-    expected = HierarchicalLoss(tree, decay=0.3)(z, y)
-    with torch.inference_mode():
-        hierarchical_loss(z, y, tree, decay=0.3)
-    ours = hierarchical_loss(z.requires_grad_(), y, tree, decay=0.3)
-    ours.backward()  # also after a first call without gradients
-    assert torch.equal(ours, expected)
-    z, y = draw(4, K, loss=ConditionalSoftmaxLoss(tree))
-    expected = ConditionalSoftmaxLoss(tree)(z, y)
-    assert torch.equal(conditional_softmax_loss(z, y, penalties["tree"]), expected)
 
 
 @pytest.mark.parametrize("loss", [HierarchicalLoss, SoftLabelLoss, ConditionalSoftmaxLoss])
@@ -71,6 +44,7 @@ def test_a_tree_may_come_as_a_penalty_and_nothing_else(loss, tree, penalties, dr
         (lambda p, t: HierarchicalLoss(t, by="width"), "'height' or 'depth'; got 'width'"),
         (lambda p, t: SquaredEMDLoss(p, strength=-0.5), "`strength` must be 0 or more; got -0.5"),
         (lambda p, t: SquaredEMDLoss(p, mu=math.inf), "`mu` must be finite; got inf"),
+        (lambda p, t: CostRegressionLoss(p, scale=-2), "`scale` must be 0 or more; got -2.0"),
         (lambda p, t: CostRegressionLoss([[0.0, -1.0], [1.0, 0.0]]), "-1"),
     ],
 )

@@ -11,6 +11,7 @@ from untrue.cli import options
 from untrue.cli.console import say, show_report
 from untrue.cli.options import reading
 from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
+from untrue.losses import registry
 
 app = typer.Typer()
 
@@ -47,9 +48,8 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Some of ce, bilinear, log-bilinear, class-weighted, cost-smoothed, soft-labels, "
-            "hxe, sosr, squared-emd, conditional-softmax, with commas; else all that apply. "
-            "Every one is shown with +cost too: decided by least expected cost.",
+            help=f"Some of {', '.join(e.label for e in registry.COMPARED)}, with commas; else all "
+            "that apply. Every one is shown with +cost too: decided by least expected cost.",
             metavar="NAMES",
         ),
     ] = None,

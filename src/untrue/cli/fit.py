@@ -11,6 +11,7 @@ from untrue.cli import options
 from untrue.cli.console import console, say, show
 from untrue.cli.options import training
 from untrue.errors import ArgumentError
+from untrue.losses import registry
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +35,7 @@ def fit(
         Path | None, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")
     ] = None,
     loss: Annotated[
-        str, typer.Option(help="bilinear, log-bilinear or cross-entropy.")
+        str, typer.Option(help=f"{', '.join(registry.MIXED)} or {registry.CROSS_ENTROPY}.")
     ] = "bilinear",
     alpha: Annotated[float, typer.Option(help="Share of the cost term, 0 (plain) to 1.")] = 0.5,
     network: options.Network = None,

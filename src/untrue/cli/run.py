@@ -10,6 +10,7 @@ import typer
 from untrue.cli import options
 from untrue.cli.console import say
 from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
+from untrue.losses import registry
 
 app = typer.Typer()
 
@@ -46,7 +47,7 @@ def run(
     data: Annotated[str | None, axis("Data set, when not the experiment's own.")] = None,
     network: Annotated[str | None, axis("Network: mnist, cifar10, cifar100, ...")] = None,
     alpha: Annotated[str | None, axis("Trade-offs: 0,.5,.9")] = None,
-    loss: Annotated[str | None, axis("Losses: bilinear,log-bilinear")] = None,
+    loss: Annotated[str | None, axis(f"Losses: {','.join(registry.MIXED)}")] = None,
     zone_size: Annotated[str | None, axis("Cells of the masked zones: 10,30")] = None,
     small_count: Annotated[str | None, axis("Images left of small classes: 0,10,50")] = None,
     repetitions: Annotated[str | None, axis("Seeds, each with all alphas and losses.")] = None,

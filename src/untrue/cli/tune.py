@@ -10,6 +10,7 @@ import typer
 from untrue.cli import options
 from untrue.cli.fit import EpochLines
 from untrue.cli.options import training
+from untrue.losses import registry
 
 app = typer.Typer()
 
@@ -61,7 +62,7 @@ def tune(
     ] = None,
     loss: Annotated[
         list[str] | None,
-        typer.Option(help="bilinear or log-bilinear; else both. May be repeated."),
+        typer.Option(help=f"{' or '.join(registry.MIXED)}; else all. May be repeated."),
     ] = None,
     network: options.Network = None,
     epochs: options.Epochs = 100,
@@ -117,7 +118,6 @@ def tune(
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
     from untrue.report.own.tune import budgets_table, lead, metrics, tune_page
-    from untrue.tools.tuning.tune import LOSSES
     from untrue.tools.tuning.tune import tune as run_tune
 
     where = console()
@@ -128,7 +128,7 @@ def tune(
             budgets=stated,
             penalty=costs,
             max_accuracy_drop=max_accuracy_drop,
-            losses=tuple(loss) if loss else LOSSES,
+            losses=tuple(loss) if loss else registry.MIXED,
             trials=trials,
             time_limit=None if time_limit is None else 60 * time_limit,
             repetitions=repetitions,

@@ -6,12 +6,16 @@
 `y` is the target (one class, or any probability vector), `p = softmax(logits)`, and `A[i, j]` what
 it costs to say j when the truth is i (Resheff, Mandelbaum and Weinshall, *Every Untrue Label is
 Untrue in its Own Way*). Arguments and reductions are those of `torch.nn.functional.cross_entropy`.
+
+The rivals' formulas stand in `untrue.losses`, each beside its module; they are found here too, by
+the list of losses (`untrue.losses.registry`).
 """
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -19,11 +23,24 @@ from torch.nn import functional as F
 from untrue.errors import ArgumentError
 from untrue.functional import fused
 from untrue.functional.contract import as_costs, as_rows, check_targets, read_batch
-from untrue.functional.formula import Formula, Term, log1m_softmax
+from untrue.functional.formula import Formula, Term
+from untrue.functional.formula import log1m_softmax as log1m_softmax
+from untrue.losses import registry
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
 
-__all__ = ["bilinear_loss", "log1m_softmax", "log_bilinear_loss"]
+if TYPE_CHECKING:
+    from untrue.losses.registry import *  # noqa: F403
+
+__all__ = sorted({"log1m_softmax", *registry.FUNCTIONS})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in registry.FUNCTIONS:
+        raise AttributeError(f"module 'untrue.functional' has no attribute {name!r}")
+    value = getattr(importlib.import_module(registry.FUNCTIONS[name]), name)
+    globals()[name] = value
+    return value
 
 
 def bilinear_loss(

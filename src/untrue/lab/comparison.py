@@ -21,16 +21,15 @@ from untrue.lab.experiments import SCALES
 from untrue.lab.records import (
     METHODS,
     NORMALIZATIONS,
-    RIVALS,
     DatasetInfo,
     PenaltySpec,
     RunConfig,
     Sweep,
 )
 from untrue.lab.strengths import strengths
+from untrue.losses import registry
 from untrue.penalty import Penalty, TreePenalty
 
-NEED_TREE = ("soft-labels", "hxe", "conditional-softmax")
 ON_TOP = "+cost"
 MOST_CLASSES = 500
 
@@ -121,7 +120,7 @@ def _runs(
 ) -> Iterable[RunConfig]:
     if name == "ce":
         return
-    if name not in RIVALS:
+    if name in registry.MIXED:
         for alpha in values:
             yield dataclasses.replace(baseline, loss=name, alpha=alpha, penalty=spec)
     else:
@@ -230,7 +229,7 @@ def read_strengths(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
-        tunable = [method for method in METHODS[1:] if RIVALS.get(method, "alpha")]
+        tunable = [entry.name for entry in registry.COMPARED if entry.knob]
         if not equals or name not in tunable:
             hint = nearest(name, tunable) or "."
             raise ArgumentError(
@@ -266,9 +265,10 @@ def with_strengths(
 def left_out(methods: Iterable[str], costs: PenaltySpec, info: DatasetInfo) -> dict[str, str]:
     """Of the methods those that cannot take part, each with the reason."""
     matrix = costs.matrix(info)
+    need_tree = {entry.label for entry in registry.COMPARED if "tree" in entry.needs}
     found = {}
     for name in methods:
-        if name in NEED_TREE and costs.kind != "groups" and not costs.edges:
+        if name in need_tree and costs.kind != "groups" and not costs.edges:
             found[name] = "needs a tree of classes, and this penalty has none"
         if name == "class-weighted" and np.ptp(matrix.sum(axis=1)) == 0:
             found[name] = "is plain cross-entropy here: every true class costs the same in all"

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from untrue.errors import ArgumentError, nearest
-from untrue.lab.records import LOSSES, NORMALIZATIONS
+from untrue.lab.records import NORMALIZATIONS
+from untrue.losses import registry
 
 Scale = Literal["smoke", "desk", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -33,7 +34,7 @@ class Axes:
     data: str
     network: str
     alpha: tuple[float, ...]
-    loss: tuple[str, ...] = ("bilinear", "log-bilinear")
+    loss: tuple[str, ...] = registry.MIXED
     zone_size: tuple[int, ...] = ()
     small_count: tuple[int, ...] = ()
     repetitions: int = 1
@@ -54,9 +55,9 @@ class Axes:
             if not 0.0 <= alpha <= 1.0:
                 raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha:g}.")
         for loss in self.loss:
-            if loss not in LOSSES[1:]:
+            if loss not in registry.MIXED:
                 raise ArgumentError(
-                    f"`loss` must be one of {', '.join(LOSSES[1:])}; got {loss!r}. "
+                    f"`loss` must be one of {', '.join(registry.MIXED)}; got {loss!r}. "
                     "The baseline (cross-entropy) is always trained."
                 )
         if self.repetitions < 1:

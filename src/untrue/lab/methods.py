@@ -5,31 +5,20 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from untrue.errors import UntrueWarning
 from untrue.lab import scoring
-from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunConfig
+from untrue.lab.records import Counts, DatasetInfo, Decision, RunConfig
 from untrue.lab.scoring import Labels, Probs
-from untrue.losses import (
-    BilinearLoss,
-    ClassWeightedLoss,
-    ConditionalSoftmaxLoss,
-    CostRegressionLoss,
-    CostSmoothedLoss,
-    HierarchicalLoss,
-    LogBilinearLoss,
-    SoftLabelLoss,
-    SquaredEMDLoss,
-)
-from untrue.penalty import Penalty
+from untrue.losses import registry
 
-# How sharply cost-smoothed labels prefer cheap mistakes, for costs of at most 1: a mistake of the
-# greatest cost gets e^-10 of the weight of the true class.
-GAMMA = 10.0
+# What a loss needs, from the costs of a run.
+_NEEDED = {"penalty": scoring.penalty, "tree": scoring.tree}
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
@@ -62,16 +51,18 @@ class Scored:
 
 def build(config: RunConfig, info: DatasetInfo) -> Method:
     """The method of a run. A loss with tensors of its own is an `nn.Module`, still on the CPU."""
-    k = len(info.classes)
+    k, entry = len(info.classes), registry.find(config.loss)
     if config.penalty is None:
         return Method(F.cross_entropy, k)
     with warnings.catch_warnings():
         # High strengths and sparse zones are what the experiments are about.
         warnings.simplefilter("ignore", UntrueWarning)
-        loss = _loss(config, config.penalty, info)
-    if isinstance(loss, ConditionalSoftmaxLoss):
+        needs = [_NEEDED[need](config.penalty, info) for need in entry.needs]
+        strength = None if config.knob is None else config.knob[1]
+        loss: Any = entry.make(*needs, strength=strength)
+    if entry.outputs == "nodes":
         return Method(loss, loss.n_outputs, loss.log_probs)
-    if isinstance(loss, CostRegressionLoss):
+    if entry.outputs == "costs":
         # The outputs are costs: the least is the answer, and they say nothing about probability.
         return Method(loss, k, lambda outputs: -outputs, probabilistic=False)
     return Method(loss, k)
@@ -112,29 +103,3 @@ def score(
         temperature=more.temperature,
         ece=more.ece,
     )
-
-
-def _loss(config: RunConfig, spec: PenaltySpec, info: DatasetInfo) -> nn.Module:
-    costs = scoring.penalty(spec, info)
-    strength = 0.0 if config.strength is None else config.strength
-    match config.loss:
-        case "bilinear":
-            return BilinearLoss(costs, alpha=config.alpha)
-        case "log-bilinear":
-            return LogBilinearLoss(costs, alpha=config.alpha)
-        case "class-weighted":
-            return ClassWeightedLoss(costs, power=strength)
-        case "cost-smoothed":
-            return CostSmoothedLoss(costs, epsilon=strength, gamma=GAMMA)
-        case "squared-emd":
-            return SquaredEMDLoss(costs, strength=strength)
-        case "sosr":
-            scaled = Penalty.from_matrix(strength * costs.matrix(), costs.classes)
-            return CostRegressionLoss(scaled)
-        case "soft-labels":
-            return SoftLabelLoss(scoring.tree(spec, info), beta=strength)
-        case "hxe":
-            # As in the authors' code: coarse decisions count most.
-            return HierarchicalLoss(scoring.tree(spec, info), decay=strength, by="depth")
-        case _:
-            return ConditionalSoftmaxLoss(scoring.tree(spec, info))

@@ -21,12 +21,11 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, set_fields
+from untrue.losses import registry
 
 __all__ = [
-    "LOSSES",
     "METHODS",
     "NORMALIZATIONS",
-    "RIVALS",
     "Counts",
     "DatasetInfo",
     "Decision",
@@ -37,19 +36,8 @@ __all__ = [
     "Sweep",
 ]
 
-LOSSES = ("cross-entropy", "bilinear", "log-bilinear")
-# The rivals of the comparison, each with the name of its strength; None: it has no such knob.
-RIVALS: dict[str, str | None] = {
-    "class-weighted": "power",
-    "cost-smoothed": "epsilon",
-    "soft-labels": "beta",
-    "hxe": "decay",
-    "sosr": "scale",
-    "squared-emd": "lambda",
-    "conditional-softmax": None,
-}
 # What can be compared, by the names people type; "ce" is the loss "cross-entropy".
-METHODS = ("ce", *LOSSES[1:], *RIVALS)
+METHODS = tuple(entry.label for entry in registry.COMPARED)
 # Raised when a release trains in a way that gives other numbers for the same config.
 FORMAT = 1
 
@@ -61,8 +49,8 @@ class RunConfig:
     """One model to train. All but the last two fields determine the result and its `run_id`.
 
     data: name of the data set. network, width: see `untrue.lab.models.build`.
-    loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). The `RIVALS` of
-    the comparison have alpha 0 and a `strength`, the value of the knob that the table names.
+    loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). Losses whose
+    knob is not alpha (`untrue.losses.registry`) have alpha 0 and a `strength`, its value.
     seed: of the split, the first weights, the order, dropout and augmentation.
     validation: training images held back; patience: epochs without a better validation loss
     before training stops and the best weights return (0: no early stopping).
@@ -96,14 +84,14 @@ class RunConfig:
     calibrate: bool = False
 
     def __post_init__(self) -> None:
-        known = (*LOSSES, *RIVALS)
+        known = [entry.name for entry in registry.COMPARED]
         if self.loss not in known:
             raise ArgumentError(f"`loss` must be one of {', '.join(known)}; got {self.loss!r}.")
         if not 0.0 <= self.alpha <= 1.0:
             raise ArgumentError(f"`alpha` must lie in [0, 1]; got {self.alpha}.")
         self._check_strength()
         baseline = {self.loss == "cross-entropy", self.penalty is None}
-        if self.loss not in RIVALS and len(baseline | {self.alpha == 0.0}) > 1:
+        if not self._is_rival and len(baseline | {self.alpha == 0.0}) > 1:
             raise ArgumentError(
                 "A baseline has loss 'cross-entropy', alpha 0 and no penalty; any other run has a "
                 f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
@@ -126,7 +114,7 @@ class RunConfig:
                 raise ArgumentError(f"`{name}` needs `validation` images; got validation 0.")
 
     def _check_strength(self) -> None:
-        knob = RIVALS.get(self.loss)
+        knob = registry.find(self.loss).knob if self._is_rival else None
         if knob is None and self.strength is not None:
             raise ArgumentError(f"The loss {self.loss!r} has no `strength`; got {self.strength}.")
         if knob is not None and not (self.strength and 0.0 < self.strength < float("inf")):
@@ -134,7 +122,7 @@ class RunConfig:
                 f"The loss {self.loss!r} needs a positive `strength` (its {knob}); "
                 f"got {self.strength}."
             )
-        if self.loss in RIVALS and (self.alpha or self.penalty is None):
+        if self._is_rival and (self.alpha or self.penalty is None):
             raise ArgumentError(
                 f"The loss {self.loss!r} takes a penalty and no alpha; got alpha {self.alpha:g}, "
                 f"{'a' if self.penalty else 'no'} penalty."
@@ -143,20 +131,23 @@ class RunConfig:
     @property
     def method(self) -> str:
         """The name of `METHODS`: the loss, or "ce" for plain cross-entropy."""
-        return "ce" if self.is_baseline else self.loss
+        return registry.label_of(self.loss)
 
     @property
     def knob(self) -> tuple[str, float] | None:
         """The strength of the method with its name: ("alpha", 0.5), ("beta", 10.0), or None."""
-        if self.loss in LOSSES:
-            return None if self.is_baseline else ("alpha", self.alpha)
-        name = RIVALS[self.loss]
-        return None if name is None or self.strength is None else (name, self.strength)
+        name = registry.find(self.loss).knob
+        value = self.alpha if name == "alpha" else self.strength
+        return None if name is None or value is None else (name, value)
+
+    @property
+    def _is_rival(self) -> bool:
+        return self.loss not in (registry.CROSS_ENTROPY, *registry.MIXED)
 
     @property
     def is_baseline(self) -> bool:
         """Plain cross-entropy: the run every other run of its seed is compared with."""
-        return self.loss == "cross-entropy"
+        return self.loss == registry.CROSS_ENTROPY
 
     @property
     def run_id(self) -> str:

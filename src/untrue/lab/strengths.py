@@ -1,8 +1,9 @@
 """How strongly each method of the comparison is asked to mind the costs, and on what budget.
 
-Strengths go from weak to strong and hold for costs of at most 1 (normalization "max"). They are
-chosen so that the weakest is close to plain cross-entropy and the strongest pays for fewer costly
-mistakes with more errors; every method has as many as the others, so that none is tuned more.
+Strengths are those of the list of losses (`untrue.losses.registry`). They go from weak to strong
+and hold for costs of at most 1 (normalization "max"). They are chosen so that the weakest is close
+to plain cross-entropy and the strongest pays for fewer costly mistakes with more errors; every
+method has as many as the others, so that none is tuned more.
 """
 
 from __future__ import annotations
@@ -10,21 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# What each knob means stands in docs/losses.md; `None` in RIVALS: nothing to choose.
-STRENGTHS: dict[str, tuple[float, ...]] = {
-    "bilinear": (0.6, 0.9, 0.97),
-    "log-bilinear": (0.3, 0.6, 0.9),
-    "class-weighted": (0.5, 1.0, 2.0),
-    "cost-smoothed": (0.1, 0.3, 0.6),
-    # The labels' closeness to one class: a large beta is plain cross-entropy.
-    "soft-labels": (12.0, 7.0, 4.0),
-    "hxe": (0.5, 1.0, 2.0),
-    # A factor on the costs. The paper has none, but softplus is not free of scale: without costs
-    # the loss is a logistic regression of each class against the rest.
-    "sosr": (0.3, 1.0, 3.0),
-    "squared-emd": (2.0, 8.0, 32.0),
-    "conditional-softmax": (),
-}
+from untrue.losses import registry
+
 # Which of them a quick look takes.
 SMOKE = slice(1, 2)
 
@@ -84,7 +72,7 @@ BUDGETS["cifar100"] = {
 
 def strengths(method: str, scale: str) -> tuple[float, ...]:
     """The strengths a method is tried with; empty for cross-entropy and those without a knob."""
-    known = STRENGTHS.get(method, ())
+    known = {entry.label: entry.strengths for entry in registry.COMPARED}[method]
     return known[SMOKE] if scale == "smoke" else known
 
 

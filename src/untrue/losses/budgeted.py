@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,6 +23,7 @@ from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
+from untrue.penalty.tensors import Costs
 
 TERMS = {"bilinear": functional.bilinear_loss, "log-bilinear": functional.log_bilinear_loss}
 # One matrix moves a multiplier up by no more than this many steps: rates of a first epoch are wild.
@@ -58,6 +60,42 @@ class BudgetUpdate:
     @property
     def all_kept(self) -> bool:
         return all(self.kept)
+
+
+def budgeted_loss(
+    logits: Tensor,
+    target: Tensor,
+    penalty: Penalty | Costs | Any,
+    budgets: Iterable[Budget | str] | Budget | str = (),
+    *,
+    multipliers: npt.ArrayLike | None = None,
+    loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+    groups: GroupsLike | None = None,
+    zone: Zone | None = None,
+    zone_above: float | None = None,
+    examples: int | None = None,
+    **options: Any,
+) -> Tensor:
+    """The bilinear or log-bilinear loss by costs that the budgets' multipliers scale.
+
+    multipliers: one a budget; without them all are 1, and the budgets change nothing. budgets,
+    groups, zone, zone_above, examples: as in `BudgetedLoss`. The other options: as in
+    `functional.bilinear_loss`. Budgets are read anew in each call; `BudgetedLoss` reads them once.
+    """
+    check_term(loss)
+    if isinstance(penalty, Costs):
+        return TERMS[loss](logits, target, penalty, **options)
+    penalty = as_penalty(penalty)
+    resolved = resolve_all(
+        budgets, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples
+    )
+    factors = [1.0] * len(resolved) if multipliers is None else multipliers
+    return TERMS[loss](logits, target, scaled_penalty(penalty, resolved, factors), **options)
+
+
+def check_term(loss: str) -> None:
+    if loss not in TERMS:
+        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
 
 
 class BudgetedLoss(MixedLoss):
@@ -114,8 +152,7 @@ class BudgetedLoss(MixedLoss):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        if loss not in TERMS:
-            raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+        check_term(loss)
         penalty = as_penalty(penalty)
         resolved = resolve_all(
             budgets, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples
@@ -171,7 +208,7 @@ class BudgetedLoss(MixedLoss):
         return scaled_penalty(self.penalty, self.budgets, self.costs.multipliers.tolist())
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        return TERMS[self.loss](logits, target, self.costs, **self._options())
+        return budgeted_loss(logits, target, self.costs, loss=self.loss, **self._options())
 
     def extra_repr(self) -> str:
         budgets = ", ".join(repr(str(budget)) for budget in self.budgets)

@@ -10,7 +10,7 @@ from torch import Tensor
 from untrue.errors import ArgumentError
 from untrue.functional.contract import as_costs, read_batch
 from untrue.functional.formula import softplus
-from untrue.losses.base import PenaltyLoss
+from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
 
@@ -20,14 +20,16 @@ def cost_regression_loss(
     target: Tensor,
     penalty: Penalty | Costs | Any,
     *,
+    scale: float = 1.0,
     weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """`sum_j softplus(s_j (r_j - A[y, j]))`, `s_j` = 1 for j = y and -1 elsewhere.
+    """`sum_j softplus(s_j (r_j - scale A[y, j]))`, `s_j` = 1 for j = y and -1 elsewhere.
 
     r are the outputs, of the shapes that logits have; targets are class indices.
     """
+    scale = check_range("scale", scale, 0.0)
     costs = as_costs(penalty, outputs)
     batch = read_batch(
         outputs,
@@ -44,15 +46,17 @@ def cost_regression_loss(
         )
     r = batch.logits
     own = torch.zeros_like(r, dtype=torch.bool).scatter(1, batch.target[:, None], True)
-    above = r - costs.rows(batch.target, r.dtype)
+    above = r - scale * costs.rows(batch.target, r.dtype)
     return batch.finish(softplus(torch.where(own, above, -above)).sum(-1))
 
 
 class CostRegressionLoss(PenaltyLoss):
-    """`sum_j softplus(s_j (r_j - A[y, j]))`: the outputs r are costs, and `decide` takes the least.
+    """`sum_j softplus(s_j (r_j - scale A[y, j]))`: outputs r are costs, `decide` takes the least.
 
     paper       Chung, Lin, Yang, IJCAI 2016 (smooth one-sided regression, SOSR)
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
+    scale       factor on the costs. The paper has none, but softplus is not free of scale: at 0
+                the loss is a logistic regression of each class against the rest.
     the rest    as in `nn.CrossEntropyLoss`; targets are class indices
     when        costs have a scale that matters and no probabilities are wanted: outputs are not
                 logits, so softmax, argmax and calibration do not apply to them
@@ -69,18 +73,21 @@ class CostRegressionLoss(PenaltyLoss):
         self,
         penalty: Penalty | Any,
         *,
+        scale: float = 1.0,
         weight: Tensor | None = None,
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
+        self.scale = check_range("scale", scale, 0.0)
 
     def forward(self, outputs: Tensor, target: Tensor) -> Tensor:
-        return cost_regression_loss(outputs, target, self.costs, **self._options())
+        own: dict[str, Any] = {"scale": self.scale}
+        return cost_regression_loss(outputs, target, self.costs, **own, **self._options())
 
     def decide(self, outputs: Tensor) -> Tensor:
         """The class of least regressed cost: (C) -> (), (N, C, d1, ...) -> (N, d1, ...)."""
         return outputs.argmin(0 if outputs.dim() == 1 else 1)
 
     def extra_repr(self) -> str:
-        return f"{self.penalty!r}, reduction={self.reduction!r}"
+        return f"{self.penalty!r}, scale={self.scale:g}, reduction={self.reduction!r}"

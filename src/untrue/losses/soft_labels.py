@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -71,6 +72,41 @@ def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:
     return labels
 
 
+def soft_label_loss(
+    logits: Tensor,
+    target: Tensor,
+    tree: Hierarchy | Penalty | Costs,
+    *,
+    beta: float = 10.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """CE to the labels `softmax_j(-beta h(y, j) / h_max)`, h the height in `tree`.
+
+    Arguments as in `functional.bilinear_loss`; targets of probabilities as in `cost_smoothed_loss`.
+    """
+    check_range("beta", beta, 0.0)
+    heights = tree if isinstance(tree, Costs) else _relative_heights(as_tree(tree))
+    return cost_smoothed_loss(
+        logits,
+        target,
+        heights,
+        epsilon=1.0,
+        gamma=beta,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
+
+
+@lru_cache(maxsize=4)
+def _relative_heights(tree: Hierarchy) -> Penalty:
+    """`h(i, j) / h_max` as costs."""
+    tallest = max(tree.max_height, 1)
+    return Penalty.from_hierarchy(tree, lambda height: height / tallest)
+
+
 class CostSmoothedLoss(PenaltyLoss):
     """CE to `(1 - epsilon) onehot_y + epsilon softmax_j(-gamma A[y, j])`.
 
@@ -137,14 +173,13 @@ class SoftLabelLoss(PenaltyLoss):
         reduction: str = "mean",
     ) -> None:
         hierarchy = as_tree(tree)
-        tallest = max(hierarchy.max_height, 1)
-        penalty = Penalty.from_hierarchy(hierarchy, lambda height: height / tallest)
+        penalty = _relative_heights(hierarchy)
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
         self.tree, self.beta = hierarchy, check_range("beta", beta, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        own: dict[str, Any] = {"epsilon": 1.0, "gamma": self.beta}
-        return cost_smoothed_loss(logits, target, self.costs, **own, **self._options())
+        own: dict[str, Any] = {"beta": self.beta}
+        return soft_label_loss(logits, target, self.costs, **own, **self._options())
 
     def extra_repr(self) -> str:
         return f"{self.tree!r}, beta={self.beta:g}, reduction={self.reduction!r}"

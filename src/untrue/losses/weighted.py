@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -35,6 +37,54 @@ def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
         )
     weights: Floats = (sums / sums.mean()) ** power
     return weights
+
+
+class ClassWeights(DeviceBuffers):
+    """The weights of the classes on a device."""
+
+    weights: Tensor
+
+    def __init__(self, penalty: Penalty, power: float) -> None:
+        super().__init__()
+        self._hold("weights", class_weights(penalty, power=power))
+
+
+@lru_cache(maxsize=4)
+def _weights_of(penalty: Penalty, power: float, device: torch.device) -> ClassWeights:
+    with torch.inference_mode(False):  # else what is remembered could never be trained with
+        return ClassWeights(penalty, power).to(device)
+
+
+def class_weighted_loss(
+    logits: Tensor,
+    target: Tensor,
+    penalty: Penalty | ClassWeights | Any,
+    *,
+    power: float = 1.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """`w_y CE`, `w = class_weights(penalty, power=power)`; the mean divides by the weights' sum.
+
+    Arguments as in `functional.bilinear_loss`; `weight` multiplies the weights of the penalty.
+    """
+    held = penalty
+    if not isinstance(held, ClassWeights):
+        held = _weights_of(as_penalty(penalty), check_range("power", power, 0.0), logits.device)
+    both = held.weights if weight is None else held.weights * weight.to(held.weights.dtype)
+    batch = read_batch(
+        logits,
+        target,
+        len(held.weights),
+        weight=both,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
+    if batch.target is not None:
+        return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
+    assert batch.probs is not None
+    return batch.finish(-(batch.probs * batch.logits.log_softmax(-1)).sum(-1))
 
 
 class ClassWeightedLoss(ClassLoss):
@@ -67,9 +117,8 @@ class ClassWeightedLoss(ClassLoss):
             penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
         self.penalty, self.power = penalty, check_range("power", power, 0.0)
-        weights = class_weights(penalty, power=power)
-        self.costs = DeviceBuffers()
-        self.costs._hold("weights", weights)
+        self.costs = ClassWeights(penalty, self.power)
+        weights = self.costs.weights.tolist()
         unseen = [name for name, w in zip(penalty.classes, weights, strict=True) if w == 0]
         if unseen:
             names = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if unseen[5:] else "")
@@ -81,14 +130,8 @@ class ClassWeightedLoss(ClassLoss):
             )
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        own: Tensor = self.costs.get_buffer("weights")
-        given = self.weight
-        both = own if given is None else own * given.to(own.dtype)
-        batch = read_batch(logits, target, self.n_classes, **self._options() | {"weight": both})
-        if batch.target is not None:
-            return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
-        assert batch.probs is not None
-        return batch.finish(-(batch.probs * batch.logits.log_softmax(-1)).sum(-1))
+        own: dict[str, Any] = {"power": self.power}
+        return class_weighted_loss(logits, target, self.costs, **own, **self._options())
 
     def extra_repr(self) -> str:
         return f"{self.penalty!r}, power={self.power:g}, reduction={self.reduction!r}"

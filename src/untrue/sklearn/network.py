@@ -17,16 +17,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
-from untrue.losses import BilinearLoss, LogBilinearLoss
+from untrue.losses import registry
 from untrue.penalty.stated import penalty_over
 from untrue.sklearn.meta import positions
 from untrue.sklearn.parameters import check_choice, check_count, check_number
 from untrue.sklearn.training import Examples, Layers, Plan, run, start_layers, train
 
-LOSSES: dict[str, type[BilinearLoss | LogBilinearLoss]] = {
-    "bilinear": BilinearLoss,
-    "log-bilinear": LogBilinearLoss,
-}
 # Up to this many examples are one batch, where weights are exactly repetitions.
 WHOLE = 2048
 BATCH = 256
@@ -243,7 +239,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         go_on: bool = False,
     ) -> None:
-        loss = LOSSES[self.loss](self.penalty_, alpha=0.0, reduction="none")
+        loss: Any = registry.find(self.loss).make(self.penalty_, strength=0.0, reduction="none")
         layers = Layers(tuple(self.coefs_), tuple(self.intercepts_))
         state = self._optimizer_state if go_on else None
         outcome = train(layers, loss, examples, validation, plan, rng, state)
@@ -260,7 +256,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._optimizer_state = outcome.optimizer_state
 
     def _check_parameters(self) -> None:
-        check_choice("loss", self.loss, tuple(LOSSES))
+        check_choice("loss", self.loss, registry.MIXED)
         check_choice("decision", self.decision, ("argmax", "cost"))
         check_number("alpha", self.alpha, 0.0, 1.0)
         check_number("learning_rate", self.learning_rate, 0.0, math.inf, ends=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from untrue.losses.registry import style_of
 from untrue.metrics import Interval
 from untrue.report.compare.settings import CE, COST, TOTAL, Comparison, method, named, strength
 from untrue.report.document.figures import Axis, Curves, Facets, Point, Series
@@ -16,10 +17,6 @@ from untrue.report.sweep.chapters import plain
 FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
 # So many settings outside the frame are named.
 NAMED = 4
-LOSSES = (
-    *(CE, "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "soft-labels"),
-    *("hxe", "sosr", "squared-emd", "conditional-softmax"),
-)
 
 
 def overview(comparison: Comparison, measure: str) -> Curves:
@@ -119,7 +116,6 @@ def _drawn(comparison: Comparison) -> list[Arm]:
 
 
 def _curves(loss: str, arms: Iterable[Arm], points: dict[Arm, Point]) -> list[Series]:
-    style = LOSSES.index(loss) if loss in LOSSES else len(LOSSES)
     filled = [arm for arm in arms if arm.decision == "argmax" and arm in points]
     hollow = [arm for arm in arms if arm.decision != "argmax" and arm in points]
     # The hollow ce is in the legend too: it says what hollow means where no sentence stands below.
@@ -128,7 +124,7 @@ def _curves(loss: str, arms: Iterable[Arm], points: dict[Arm, Point]) -> list[Se
         Series(
             name,
             tuple(points[arm] for arm in chosen),
-            style=style,
+            style=style_of(loss),
             dashed=chosen is hollow,
             hollow=chosen is hollow,
             listed=chosen is filled or loss == CE or not filled,

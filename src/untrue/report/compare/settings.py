@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from untrue.lab.records import PenaltySpec
+from untrue.losses import registry
 from untrue.metrics import Interval
 from untrue.report.sweep import estimates
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
 
 TOTAL, COST = "total_error_pct", "expected_cost"
-CE = "cross-entropy"
+CE = registry.CROSS_ENTROPY
 DECISIONS = {
     "argmax": "most probable",
     "least-cost": "least cost",
@@ -235,7 +236,7 @@ class Comparison:
 
 def method(loss: str) -> str:
     """The name of a loss in the comparison."""
-    return "ce" if loss == CE else loss
+    return registry.label_of(loss)
 
 
 def strength(arm: Arm) -> str:
@@ -246,8 +247,9 @@ def strength(arm: Arm) -> str:
 
 
 def decided(arm: Arm) -> str:
-    """How the label was chosen. SOSR has no probabilities, only its own decision."""
-    return "its own" if arm.loss == "sosr" and arm.decision == "argmax" else DECISIONS[arm.decision]
+    """How the label was chosen. Where outputs are costs, there is only the loss's own decision."""
+    own = registry.find(arm.loss).outputs == "costs" and arm.decision == "argmax"
+    return "its own" if own else DECISIONS[arm.decision]
 
 
 def named(arm: Arm) -> str:

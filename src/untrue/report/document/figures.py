@@ -33,6 +33,8 @@ PALETTE = (
     *(INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
     *("#AA3377", "#999933", "#44AA99", "#7A68D0"),
 )
+# Of the least-cost decision, in every figure of every report; losses have theirs by the registry.
+LEAST_COST_STYLE = 3
 ZONE_COLOUR = "#D55E00"
 # How much of a colour is left where there is too much of it, as the last two digits of a hex.
 PALE = "48"

@@ -8,7 +8,18 @@ import numpy as np
 
 import untrue
 from untrue.budgets import Verdict
-from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series, busiest
+from untrue.losses import registry
+from untrue.losses.registry import style_of
+from untrue.report.document.figures import (
+    LEAST_COST_STYLE,
+    Axis,
+    Confusion,
+    Curves,
+    Panel,
+    Point,
+    Series,
+    busiest,
+)
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import FULL_MATRIX, dense_counts
@@ -21,7 +32,8 @@ from untrue.tools.tuning.trainer import Recipe
 MOST_CLASSES = 60
 # Settings that lose many times more than is allowed would squeeze the others into a corner.
 FAR_POINTS = 8.0
-STYLES = {PLAIN: 1, "bilinear": 2, "log-bilinear": 3}
+# As in the other reports: the least-cost decision has a style of its own, each loss the registry's.
+STYLES = {PLAIN: LEAST_COST_STYLE} | {loss: style_of(loss) for loss in registry.MIXED}
 
 
 def lead(found: TuneResult) -> str:

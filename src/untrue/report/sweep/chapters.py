@@ -17,10 +17,6 @@ from untrue.report.document.tables import Column, Table
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
 
-# Styles by what a curve is, the same in every figure of every chapter.
-STYLES = {"cross-entropy": 0, "bilinear": 1, "log-bilinear": 2}
-LEAST_COST_STYLE = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Item:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series
+from untrue.losses.registry import style_of
+from untrue.report.document.figures import (
+    LEAST_COST_STYLE,
+    Axis,
+    Confusion,
+    Curves,
+    Panel,
+    Point,
+    Series,
+)
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
-    LEAST_COST_STYLE,
-    STYLES,
     Chapter,
     Item,
     as_text,
@@ -105,7 +112,7 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             chosen = [BASE, *arms.select(loss=loss, decision="argmax")]
             ours = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
             points = tuple(Point.at(alpha, value) for alpha, value in ours if value is not None)
-            series.append(Series(loss, points, style=STYLES.get(loss, 4)))
+            series.append(Series(loss, points, style=style_of(loss)))
         level = arms.mean(free, measure) if free else None
         if level is not None:
             flat = tuple(Point.at(alpha, level.value) for alpha in alphas)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from untrue.report.document.figures import Axis, Confusion, Curves, Panel, Point, Series
+from untrue.losses.registry import style_of
+from untrue.report.document.figures import (
+    LEAST_COST_STYLE,
+    Axis,
+    Confusion,
+    Curves,
+    Panel,
+    Point,
+    Series,
+)
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
-    LEAST_COST_STYLE,
-    STYLES,
     Block,
     Chapter,
     Item,
@@ -133,7 +140,7 @@ def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
             chosen = [base, *arms.select(loss=loss, decision="argmax", zone_size=size)]
             found = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
             points = tuple(Point.at(alpha, value) for alpha, value in found if value is not None)
-            series.append(Series(loss, points, style=STYLES.get(loss, 4)))
+            series.append(Series(loss, points, style=style_of(loss)))
         level = arms.mean(free, measure) if free else None
         if level is not None:
             points = tuple(Point.at(alpha, level.value) for alpha in alphas)
@@ -173,7 +180,7 @@ def _frontier(arms: Arms, size: int) -> Curves:
         treated = arms.select(loss=loss, decision="argmax", zone_size=size)
         points = [spot(arm, f"{arm.alpha:g}") for arm in treated]
         series.append(
-            Series(loss, tuple(p for p in points if p), style=STYLES.get(loss, 4), joined=True)
+            Series(loss, tuple(p for p in points if p), style=style_of(loss), joined=True)
         )
     series.append(single(least_cost(arms, size), "baseline, least-cost decision", LEAST_COST_STYLE))
     return Curves(

@@ -14,7 +14,7 @@ from torch import nn
 
 from untrue.decision import calibrate, decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
-from untrue.losses import BilinearLoss, LogBilinearLoss
+from untrue.losses import registry
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.zones import zone_pairs
@@ -37,8 +37,8 @@ from untrue.tools.fitting.training import (
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.sources import Source, class_positions
 
-LOSSES = ("bilinear", "log-bilinear", "cross-entropy")
-PLAIN = "cross-entropy"
+PLAIN = registry.CROSS_ENTROPY
+LOSSES = (*registry.MIXED, PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,7 @@ def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
     """What is minimised, by the name of the loss."""
     if loss == PLAIN:
         return F.cross_entropy
-    kind = BilinearLoss if loss == "bilinear" else LogBilinearLoss
-    return kind(penalty, alpha=alpha)
+    return registry.find(loss).make(penalty, strength=alpha)
 
 
 def _train_one(

@@ -15,6 +15,7 @@ import numpy as np
 from untrue.budgets import Budget, ResolvedBudget, resolve_all, scaled_penalty
 from untrue.errors import ArgumentError, nearest
 from untrue.hierarchy import Hierarchy
+from untrue.losses import registry
 from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
@@ -40,8 +41,6 @@ from untrue.tools.tuning.result import BudgetVerdict, TuneResult, answer_labels,
 from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 
-LOSSES = ("bilinear", "log-bilinear")
-
 
 def tune(
     data: Any,
@@ -50,7 +49,7 @@ def tune(
     budgets: Iterable[Budget | str] | Budget | str,
     penalty: Penalty | None = None,
     max_accuracy_drop: float | None = None,
-    losses: Sequence[str] = LOSSES,
+    losses: Sequence[str] = registry.MIXED,
     trials: int = 8,
     time_limit: float | None = None,
     repetitions: int = 4,
@@ -162,9 +161,10 @@ def _check(
     losses: Sequence[str], trials: int, time_limit: float | None, max_drop: float | None
 ) -> None:
     for loss in losses:
-        if loss not in LOSSES:
+        if loss not in registry.MIXED:
             raise ArgumentError(
-                f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
+                f"Unknown loss {loss!r}{nearest(loss, registry.MIXED) or '.'} "
+                f"Known: {', '.join(registry.MIXED)}."
             )
     if trials < 0:
         raise ArgumentError(f"`trials` must be 0 or more; got {trials}.")
