@@ -210,7 +210,7 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
         ({"X": [[1.0], [2.0]], "y": [1, 2, 3]}, "'y' must hold 2 class names or whole numbers"),
         ({"X": [[1.0], [2.0]], "y": [1.5, 2.0]}, "'y' must hold 2 class names or whole numbers"),
         ({"X": ["a", "b"], "y": [1, 2]}, "'X' must hold numbers of shape"),
-        ({"X": [[1.0], [np.inf]], "y": [1, 2]}, "data row 2, column 0 of 'X', is infinite"),
+        ({"X": [[1.0], [np.inf]], "y": [1, 2]}, "data row 2, column 'x0', is infinite"),
         ({"X": np.zeros((2, 5, 5, 5)), "y": [1, 2]}, "must have 1 or 3 channels"),
         ({"X": np.full((2, 5, 5), np.nan), "y": [1, 2]}, "'X' holds nan at"),
         ({"X": np.array([{}, {}]), "y": [1, 2]}, "not readable as .npz with plain arrays"),

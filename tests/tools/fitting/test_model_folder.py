@@ -14,13 +14,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.torch
 
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.tools.fitting.fit import FitResult, fit
 from untrue.tools.fitting.model_folder import check_target, load_model, save_model
+from untrue.tools.fitting.networks import NetworkSpec, Normalize, build
 from untrue.tools.fitting.predict import predict
 from untrue.tools.fitting.training import Settings
+from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import Source, open_source
 
 
@@ -141,6 +144,17 @@ def test_a_model_of_a_newer_version_says_so(copy: Path) -> None:
         load_model(copy)
 
 
+def reseal(folder: Path, **changes: object) -> None:
+    """Put all checksums right, as whoever changes a model on purpose would."""
+    content = json.loads((folder / "model.json").read_text()) | changes
+    del content["checksum"]
+    for name in content["files"]:
+        content["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "model.json").write_text(json.dumps(content))
+
+
 def test_a_pickle_in_place_of_the_weights_is_never_opened(copy: Path, tmp_path: Path) -> None:
     """Even with all checksums put right, what is no safetensors file is refused unread."""
 
@@ -149,16 +163,83 @@ def test_a_pickle_in_place_of_the_weights_is_never_opened(copy: Path, tmp_path: 
             return Path.touch, (tmp_path / "ran",)
 
     (copy / "weights.safetensors").write_bytes(pickle.dumps(Trap()))
-    content = json.loads((copy / "model.json").read_text())
-    del content["checksum"]
-    digest = hashlib.sha256((copy / "weights.safetensors").read_bytes()).hexdigest()
-    content["files"]["weights.safetensors"] = digest
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
-    (copy / "model.json").write_text(json.dumps(content))
+    reseal(copy)
     with pytest.raises(DataError, match="is not readable as a model"):
         load_model(copy)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(copy: Path, value: float) -> None:
+    weights = safetensors.torch.load_file(copy / "weights.safetensors")
+    name = next(iter(weights))
+    weights[name].view(-1)[0] = value
+    safetensors.torch.save_file(weights, copy / "weights.safetensors")
+    reseal(copy)
+    with pytest.raises(DataError, match=rf"not readable as a model \(weights '{name}' must be fin"):
+        load_model(copy)
+
+
+def test_weights_of_another_precision_are_refused(copy: Path) -> None:
+    weights = safetensors.torch.load_file(copy / "weights.safetensors")
+    halves = {name: value.half() for name, value in weights.items()}
+    safetensors.torch.save_file(halves, copy / "weights.safetensors")
+    reseal(copy)
+    with pytest.raises(DataError, match="must be finite numbers in float32"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("scale", 0.0), ("scale", -1.0), ("mean", float("nan")), ("median", float("inf"))],
+)
+def test_scales_of_nothing_are_refused(copy: Path, part: str, value: float) -> None:
+    content = json.loads((copy / "preprocessing.json").read_text())
+    content["numbers"][part][0] = value
+    (copy / "preprocessing.json").write_text(json.dumps(content))
+    reseal(copy)
+    with pytest.raises(DataError, match="medians, means and scales must be finite, and scales pos"):
+        load_model(copy)
+
+
+def test_pixels_scaled_by_nothing_are_refused(fitted: FitResult, tmp_path: Path) -> None:
+    shape = (1, 6, 6)
+    model = replace(
+        fitted.model,
+        kind="images",
+        preprocessing=ImagePreprocessing(*shape),
+        spec=NetworkSpec("cnn", shape, 3),
+        network=build(NetworkSpec("cnn", shape, 3)),
+    )
+    load_model(save_model(tmp_path / "good", model))
+    assert isinstance(model.network[0], Normalize)
+    model.network[0].scale.zero_()
+    with pytest.raises(DataError, match="the scale of the pixels must be positive"):
+        load_model(save_model(tmp_path / "bad", model))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network": {"name": "mlp", "inputs": [12_000_000], "n_classes": 3}},
+        {"network": {"name": "mlp", "inputs": [2**62], "n_classes": 3}},
+        {"network": {"name": "mlp", "inputs": [1e400], "n_classes": 3}},
+        {"network": {"name": "mlp", "inputs": [], "n_classes": 3}},
+        {"network": []},
+        {"kind": "images"},
+        {"kind": ["table"]},
+        {"target": 3},
+        {"training": []},
+        {"training": {"tuned": []}},
+        {"temperature": "warm"},
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused_before_it_takes_memory(
+    copy: Path, changes: dict[str, object]
+) -> None:
+    reseal(copy, **changes)
+    with pytest.raises(DataError, match=r"model(\.json)? is not (readable as a model|what was)"):
+        load_model(copy)
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.predict import predict, read_data, write_predictions
 from untrue.tools.fitting.training import Settings
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.sources import array_source, open_source
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +164,48 @@ def test_data_of_another_kind_are_told(model: Model, tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", X=np.zeros((3, 8, 8)))
     with pytest.raises(DataError, match=r"fitted to data of kind 'table'; .* is 'npz images'"):
         read_data(model, tmp_path / "d.npz")
+
+
+def test_a_value_that_overflows_is_refused_by_row_and_column(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    lines = patients_csv.read_text().splitlines()
+    column = lines[0].replace('"', "").split(",").index("dose")
+    cells = lines[3].split(",")
+    for value, message in (
+        ("1e300", r"data row 3, column 'dose', is 1e\+300; a number between"),
+        ("inf", "data row 3, column 'dose', is infinite; a number between"),
+    ):
+        cells[column] = value
+        new = tmp_path / "new.csv"
+        new.write_text("\n".join([*lines[:3], ",".join(cells), *lines[4:]]))
+        with pytest.raises(DataError, match=message):
+            predict(model, read_data(model, new))
+        with pytest.raises(DataError, match=message):
+            open_source(new, target="diagnosis")
+    cells[column] = "-1e20"
+    new.write_text("\n".join([*lines[:3], ",".join(cells), *lines[4:]]))
+    with pytest.warns(
+        UntrueWarning, match=r"data row 3, column 'dose', is -1e\+20, more than 10,0"
+    ):
+        found = predict(model, read_data(model, new))
+    assert np.isfinite(found.probs).all()
+
+
+def test_a_network_without_an_answer_says_for_which_row(
+    model: Model, patients_csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last of the checks: whatever the cause, no nan is written as a probability."""
+    source = read_data(model, patients_csv)
+    inputs = source.inputs(model.preprocessing)
+    inputs[4] = np.inf
+    monkeypatch.setattr(type(source), "inputs", lambda *_: inputs)
+    with pytest.raises(DataError, match=r"patients\.csv: data row 5 has no finite score"):
+        predict(model, source)
+
+
+def test_images_beyond_single_precision_are_refused() -> None:
+    images = np.zeros((4, 8, 8))
+    images[2, 1, 1] = 1e300
+    with pytest.raises(DataError, match=r"holds 1e\+300 at \(2, 1, 1\); images must be finite"):
+        array_source(images, None, path=Path("x.npz"))

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from torch import nn
 
 from untrue.decision import Temperature
-from untrue.metrics.inputs import IntArray
+from untrue.errors import DataError
+from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
 from untrue.tools.fitting.networks import NetworkSpec
 from untrue.tools.fitting.training import logits_of
@@ -44,16 +45,29 @@ class Model:
     def classes(self) -> tuple[str, ...]:
         return self.penalty.classes
 
-    def probs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Calibrated probabilities (N, k)."""
-        return calibrated(logits_of(self.network, inputs), self.temperature)
+    def probs(self, inputs: npt.NDArray[Any], *, source: str = "the data") -> FloatArray:
+        """Calibrated probabilities (N, k); an example without any is an error that names it."""
+        logits = logits_of(self.network, inputs)
+        check_finite(logits, f"{source}: data row")
+        return calibrated(logits, self.temperature)
 
 
-def calibrated(logits: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float64]:
+def calibrated(logits: npt.NDArray[np.float32], temperature: float) -> FloatArray:
     """softmax(logits / temperature) in double precision."""
+    check_finite(logits, "Example")
     return np.asarray(Temperature(temperature)(logits.astype(np.float64)), dtype=np.float64)
 
 
-def argmax(probs: npt.NDArray[np.float64]) -> IntArray:
+def check_finite(logits: npt.NDArray[np.float32], what: str) -> None:
+    """The network has an answer to every example; `what` stands before a number."""
+    odd = ~np.isfinite(logits).all(axis=1)
+    if odd.any():
+        raise DataError(
+            f"{what} {int(np.argmax(odd)) + 1} has no finite score: a value in it is too large for "
+            "the network, or too far from what it learned from."
+        )
+
+
+def argmax(probs: FloatArray) -> IntArray:
     """The most probable class of each row."""
     return np.asarray(probs.argmax(axis=1), dtype=np.int64)

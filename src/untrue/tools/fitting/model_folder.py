@@ -21,12 +21,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+
 import untrue
 from untrue.atomic_files import folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
+from untrue.input_files import reading
 from untrue.penalty import Penalty
 from untrue.tools.fitting.model import Model
-from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, build
+from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, Normalize, build
 from untrue.tools.needs import need
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.json_numbers import plain
@@ -40,6 +44,12 @@ PURPOSE = "A model folder"
 CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
 DECISION = "decision.json"
 MODEL = "model.json"
+KINDS: dict[str, type[TablePreprocessing | ImagePreprocessing]] = {
+    "table": TablePreprocessing,
+    "npz table": TablePreprocessing,
+    "images": ImagePreprocessing,
+    "npz images": ImagePreprocessing,
+}
 
 
 def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
@@ -168,48 +178,71 @@ def load_model(folder: Path) -> Model:
                 f"{file} is not what was written with the model: it was changed or cut short. "
                 "Fit the model again, or copy the whole folder again."
             )
-    safetensors = need("safetensors", PURPOSE)
-    need("safetensors.torch", PURPOSE)
-    try:
-        shape = content["network"]
-        spec = NetworkSpec(
-            str(shape["name"]), tuple(map(int, shape["inputs"])), int(shape["n_classes"])
-        )
-        temperature = float(content["temperature"])
-        preprocessing = _read_preprocessing(folder / "preprocessing.json")
-        penalty = Penalty.load(folder / "penalty.json")
-        decision = Penalty.load(folder / DECISION) if decides else None
-        if decision is not None and decision.classes != penalty.classes:
-            raise ValueError(f"{DECISION} is about other classes")
-        if spec.name not in NETWORKS or penalty.n_classes != spec.n_classes:
-            raise ValueError(f"network {spec.name!r} for {spec.n_classes} classes")
-        if not 0 < temperature < math.inf:
-            raise ValueError(f"temperature {temperature}")
-        network = build(spec)
-        weights = safetensors.torch.load_file(folder / "weights.safetensors")
-        network.load_state_dict(weights)
-    except (
-        safetensors.SafetensorError,
-        KeyError,
-        TypeError,
-        ValueError,
-        RuntimeError,
-        PenaltyError,
-    ) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{folder} is not readable as a model ({reason}).") from None
+    with reading(folder, "a model"):
+        try:
+            return _model(folder, content, decides=decides)
+        except (DataError, PenaltyError) as error:
+            raise ValueError(str(error)) from None
+
+
+def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
+    """The parts together; a ValueError where one does not fit the others."""
+    safetensors = need("safetensors.torch", PURPOSE)
+    shape = content["network"]
+    spec = NetworkSpec(
+        str(shape["name"]), tuple(map(int, shape["inputs"])), int(shape["n_classes"])
+    )
+    temperature, target, training = (
+        float(content["temperature"]),
+        content["target"],
+        content["training"],
+    )
+    preprocessing = _read_preprocessing(folder / "preprocessing.json")
+    penalty = Penalty.load(folder / "penalty.json")
+    decision = Penalty.load(folder / DECISION) if decides else None
+    if decision is not None and decision.classes != penalty.classes:
+        raise ValueError(f"{DECISION} is about other classes")
+    if spec.name not in NETWORKS or penalty.n_classes != spec.n_classes:
+        raise ValueError(f"network {spec.name!r} for {spec.n_classes} classes")
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature {temperature}")
+    if KINDS.get(content["kind"]) is not type(preprocessing):
+        raise ValueError(f"data of kind {content['kind']!r}")
+    if spec.inputs != preprocessing.inputs:
+        raise ValueError(f"a network for {spec.inputs}, preprocessing to {preprocessing.inputs}")
+    if not isinstance(target, str | None) or not isinstance(training, dict):
+        raise ValueError(f"target {target!r}, training {training!r}")
+    if not isinstance(training.get("tuned", {}), dict):
+        raise ValueError(f"training {training!r}")
+    network = _filled(spec, safetensors.load_file(folder / "weights.safetensors"))
     network.eval()
     return Model(
-        kind=str(content["kind"]),
+        kind=content["kind"],
         penalty=penalty,
         preprocessing=preprocessing,
         spec=spec,
         network=network,
         temperature=temperature,
-        target=content["target"],
-        training=content["training"],
+        target=target,
+        training=training,
         decision=decision,
     )
+
+
+def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
+    """The network with these weights, each of the right shape and finite.
+
+    It is built without memory of its own: a description of enormous layers takes none.
+    """
+    with torch.device("meta"):
+        network = build(spec)
+    network.load_state_dict(weights, assign=True)
+    for name, value in network.state_dict().items():
+        if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
+            raise ValueError(f"weights {name!r} must be finite numbers in float32")
+    if isinstance(network[0], Normalize) and not bool((network[0].scale > 0).all()):
+        raise ValueError("the scale of the pixels must be positive")
+    return network
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -245,10 +278,8 @@ def _read_preprocessing(file: Path) -> TablePreprocessing | ImagePreprocessing:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
-    try:
+    with reading(file, "JSON"):
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file} is not readable as JSON ({error}): cut short?") from None
     if not isinstance(content, dict):
         raise DataError(f"{file} is not readable: named values are wanted.")
     return content

@@ -89,7 +89,7 @@ def predict(
         raise ArgumentError(
             f"The penalty must be about the model's classes; {odd[0]!r} is in one only."
         )
-    probs = model.probs(source.inputs(model.preprocessing))
+    probs = model.probs(source.inputs(model.preprocessing), source=str(source.path))
     if decision == "argmax":
         predicted = argmax(probs)
     elif model.decision is not None and decision == "tuned":

@@ -18,6 +18,7 @@ from untrue.tools.reading.tables import PURPOSE, Kind, TableFile, listed, read_t
 MANY_VALUES = 50
 # A column of text most of whose values are numbers is a column of numbers with a slip in it.
 MOSTLY = 0.8
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +119,23 @@ def read_features(file: TableFile, schema: Schema) -> Features:
     numbers = np.empty((table.num_rows, len(schema.numbers)))
     for j, name in enumerate(schema.numbers):
         numbers[:, j] = table[name].to_numpy()
-        infinite = np.isinf(numbers[:, j])
-        if infinite.any():
-            row = int(np.argmax(infinite))
-            raise DataError(f"{file.path}: {where(row, name)} is infinite; a number is wanted.")
+        check_size(numbers[:, j], name, str(file.path))
     text = np.empty((table.num_rows, len(schema.categories)), dtype=object)
     for j, name in enumerate(schema.categories):
         text[:, j] = table[name].to_pylist()
     return Features(schema, numbers, text)
+
+
+def check_size(values: npt.NDArray[np.float64], name: str, source: str) -> None:
+    """No value of a column (N,) is infinite, or so large that a mean of squares would be."""
+    large = np.abs(values) > LARGEST
+    if large.any():
+        row = int(np.argmax(large))
+        what = "infinite" if np.isinf(values[row]) else f"{values[row]:g}"
+        raise DataError(
+            f"{source}: {where(row, name)} is {what}; a number between -{LARGEST:g} and "
+            f"{LARGEST:g} is wanted."
+        )
 
 
 def _check_no_slip(column: Any, name: str, file: TableFile) -> None:

@@ -53,6 +53,11 @@ class ImagePreprocessing:
     height: int
     width: int
 
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return (self.channels, self.height, self.width)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "kind": "images",

@@ -11,6 +11,7 @@ categories   one 0/1 column for each; a rare or an unseen one is "other", which 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -22,12 +23,15 @@ import numpy.typing as npt
 from untrue.errors import DataError, UntrueWarning
 from untrue.tools.needs import need
 from untrue.tools.reading.features import Features, Schema
-from untrue.tools.reading.tables import listed
+from untrue.tools.reading.tables import listed, where
 
 MISSING = "(missing)"
 # A category seen less often cannot be distinguished from noise.
 LEAST_SEEN = 5
 MOST_CATEGORIES = 64
+# Of n values none lies farther than sqrt(n - 1) standard deviations from their mean: only values
+# that training has not seen come near this.
+FARTHEST = 1e4
 
 Inputs = npt.NDArray[np.float32]
 
@@ -74,6 +78,11 @@ class TablePreprocessing:
     def width(self) -> int:
         return len(self.numbers.mean) + sum(rule.width for rule in self.categories)
 
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return (self.width,)
+
     def apply(self, features: Features) -> Inputs:
         """Inputs (N, width), float32. Unseen categories are "other", with a warning for each."""
         blocks = [_numbers(self.numbers, features.numbers)]
@@ -111,6 +120,12 @@ class TablePreprocessing:
         lengths = {m + len(numbers.gaps), len(numbers.mean), len(numbers.scale)}
         if not fits or len(lengths) > 1:
             raise DataError("The preprocessing of the model is not readable: its lengths differ.")
+        every = (*numbers.median, *numbers.mean, *numbers.scale)
+        if not all(map(math.isfinite, every)) or not all(scale > 0 for scale in numbers.scale):
+            raise DataError(
+                "The preprocessing of the model is not readable: medians, means and scales must be "
+                "finite, and scales positive."
+            )
         return cls(numbers, categories)
 
 
@@ -121,7 +136,19 @@ def _numbers(
     filled = np.where(missing, np.array(preprocessing.median), values)
     gaps = missing[:, list(preprocessing.gaps)].astype(np.float64)
     wide = np.concatenate([filled, gaps], axis=1)
-    return np.asarray((wide - np.array(preprocessing.mean)) / np.array(preprocessing.scale))
+    scaled = np.asarray((wide - np.array(preprocessing.mean)) / np.array(preprocessing.scale))
+    far = np.abs(scaled) > FARTHEST
+    if far.any():
+        row, j = np.argwhere(far)[0].tolist()
+        names = (*preprocessing.names, *(preprocessing.names[gap] for gap in preprocessing.gaps))
+        warnings.warn(
+            f"{where(row, names[j])} is {wide[row, j]:g}, more than {FARTHEST:,.0f} standard "
+            f"deviations from what the model learned from; so far are {int(far.sum()):,} values, "
+            "and they count as that far",
+            UntrueWarning,
+            stacklevel=3,
+        )
+    return np.asarray(np.clip(scaled, -FARTHEST, FARTHEST))
 
 
 def _one_hot(preprocessing: CategoryEncoding, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
-from untrue.tools.reading.features import Features, Schema, find_schema, read_features
+from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
 from untrue.tools.reading.images import (
     ImageFiles,
     ImagePreprocessing,
@@ -241,15 +241,18 @@ def array_source(
             f"{path}: 'X' must hold numbers of shape (N, features), (N, height, width) or "
             f"(N, height, width, channels); got {x.dtype} of shape {x.shape}."
         )
-    if x.dtype.kind == "f" and x.ndim > 2 and not np.isfinite(x).all():
-        place = tuple(np.argwhere(~np.isfinite(x))[0].tolist())
-        raise DataError(f"{path}: 'X' holds {x[place]} at {place}; images must be finite.")
+    if x.dtype.kind == "f" and x.ndim > 2:
+        odd = ~(np.abs(x) <= np.finfo(np.float32).max)
+        if odd.any():
+            place = tuple(np.argwhere(odd)[0].tolist())
+            raise DataError(
+                f"{path}: 'X' holds {x[place]} at {place}; images must be finite, in float32."
+            )
     if x.ndim == 2:
         values = x.astype(np.float64)
-        if np.isinf(values).any():
-            row, column = np.argwhere(np.isinf(values))[0].tolist()
-            raise DataError(f"{path}: data row {row + 1}, column {column} of 'X', is infinite.")
         schema = Schema(tuple(f"x{j}" for j in range(x.shape[1])), ())
+        for j, name in enumerate(schema.numbers):
+            check_size(values[:, j], name, str(path))
         none = np.empty((len(x), 0), dtype=object)
         return TableSource(path, Features(schema, values, none), labels, kind="npz table")
     return ArrayImages(path, _channels_first(path, x), labels)
