@@ -133,3 +133,46 @@ def test_one_class_costs_nothing(form: str) -> None:
 def test_what_is_no_penalty_is_refused() -> None:
     with pytest.raises(PenaltyError, match="Expected a Penalty; got ndarray"):
         make_costs(np.zeros((2, 2)))
+
+
+STATES = {
+    # As many rules, but three of them in one row: the bound of the longest row would be stale.
+    "rules": (
+        Penalty.from_rules(4, {(0, 1): 2.0, (1, 2): 3.0, (2, 3): 4.0}),
+        Penalty.from_rules(4, {(0, 1): 2.0, (0, 2): 3.0, (0, 3): 4.0}),
+    ),
+    "tree": (
+        Penalty.from_groups({"g": ["a", "b"], "h": ["c", "d"]}, classes=NAMES),
+        Penalty.from_groups({"g": ["a", "c"], "h": ["b", "d"]}, classes=NAMES),
+    ),
+    "dense": (Penalty.from_ordinal(4), Penalty.from_ordinal(4, power=2.0)),
+}
+
+
+@pytest.mark.parametrize(("own", "other"), STATES.values(), ids=STATES)
+def test_a_state_of_another_penalty_is_refused_and_nothing_changes(
+    own: Penalty, other: Penalty
+) -> None:
+    costs, target = make_costs(own), torch.arange(4)
+    with pytest.raises(RuntimeError, match="in the state comes from another penalty or tree"):
+        costs.load_state_dict(make_costs(other).state_dict())
+    np.testing.assert_array_equal(costs.rows(target, torch.float64).numpy(), own.matrix())
+    costs.load_state_dict(make_costs(own).state_dict())
+
+
+@pytest.mark.parametrize("own", [pair[0] for pair in STATES.values()], ids=STATES)
+def test_a_state_fills_a_penalty_that_was_emptied(own: Penalty) -> None:
+    state = make_costs(own).state_dict()
+    empty = make_costs(own).to("meta")
+    empty.load_state_dict(state, assign=True)
+    bare = make_costs(own).to("meta").to_empty(device="cpu")
+    bare.load_state_dict(state)
+    for costs in (empty, bare):
+        rows = costs.rows(torch.arange(4), torch.float64)
+        np.testing.assert_array_equal(rows.numpy(), own.matrix())
+    other = make_costs(own).to("meta")
+    with pytest.raises(RuntimeError, match="another penalty or tree"):
+        other.load_state_dict({name: value + 1 for name, value in state.items()}, assign=True)
+    # A device without float64 rounds: it is the same penalty all the same.
+    rounded = {n: v.float() if v.dtype == torch.float64 else v for n, v in state.items()}
+    make_costs(own).load_state_dict(rounded)

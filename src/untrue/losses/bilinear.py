@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from untrue import functional
-from untrue.errors import UntrueWarning
+from untrue.errors import ArgumentError, UntrueWarning
 from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
 
@@ -17,7 +18,11 @@ COLLAPSE_ALPHA = 0.9
 
 
 class MixedLoss(PenaltyLoss):
-    """What both losses share: the penalty on its device, alpha, and the options."""
+    """What both losses share: the penalty on its device, alpha, and the options.
+
+    alpha_steps  steps that an `AlphaSchedule` has taken; saved and loaded with alpha
+    resumed      whether a state was loaded since the last of them
+    """
 
     def __init__(
         self,
@@ -33,6 +38,7 @@ class MixedLoss(PenaltyLoss):
         self.label_smoothing = check_range("label_smoothing", label_smoothing, 0.0, 1.0)
         self._warned = False
         self.alpha = alpha
+        self.alpha_steps, self.resumed = 0, False
 
     @property
     def alpha(self) -> float:
@@ -57,6 +63,23 @@ class MixedLoss(PenaltyLoss):
                 UntrueWarning,
                 stacklevel=4,
             )
+
+    def get_extra_state(self) -> Tensor:
+        """What training moves beside the costs: alpha, and how far its schedule has come.
+
+        A tensor, so that every format that keeps a state keeps it.
+        """
+        return torch.tensor([self._alpha, self.alpha_steps], dtype=torch.float64)
+
+    def set_extra_state(self, state: Any) -> None:
+        given = state.tolist() if isinstance(state, Tensor) and state.shape == (2,) else None
+        if given is None or not 0 <= given[1] < 2**53:
+            raise ArgumentError(
+                f"The state of a {type(self).__name__} holds alpha and a number of steps; "
+                f"got {state!r}."
+            )
+        self.alpha = given[0]
+        self.alpha_steps, self.resumed = int(given[1]), True
 
     def _options(self) -> dict[str, Any]:
         own = {"alpha": self._alpha, "label_smoothing": self.label_smoothing}

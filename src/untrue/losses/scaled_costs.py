@@ -35,10 +35,10 @@ class ScaledCosts(Costs):
         self.costly = tuple(costly)  # whose cells are all of the penalty's
         self.others = tuple(b for b in range(len(budgets)) if b not in costly)
         self.regions = nn.ModuleList([_costs_of(budgets[b]) for b in self.others])
-        self._hold("multipliers", np.ones(len(budgets)))
+        self._hold("multipliers", np.ones(len(budgets)), fixed=False)
         self._hold("units", np.array([budget.unit for budget in budgets]))
-        self._hold("updates", np.int64(0))
-        self._hold("about", np.int64(_fingerprint(budgets)))
+        self._hold("updates", np.int64(0), fixed=False)
+        self._hold("about", np.int64(_fingerprint(budgets)), fixed=False)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         charges, own = self._charges(dtype)

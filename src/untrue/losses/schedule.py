@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from untrue.errors import ArgumentError
 
@@ -16,6 +16,11 @@ class HasAlpha(Protocol):
 
 class AlphaSchedule:
     """Raise `loss.alpha` from `start` to `final` over `steps` calls of `step()`, then hold it.
+
+    How far it has come is kept in the loss, as `loss.alpha_steps`, and our losses have it in their
+    state with alpha: where the loss is part of the module that is saved and loaded, the schedule
+    goes on where it was, whether it is made before or after the state is loaded. `resume=False`
+    starts anew after a state was loaded. For other losses there is `state_dict`.
 
     >>> from untrue import BilinearLoss, Penalty
     >>> loss = BilinearLoss(Penalty.from_ordinal(3))
@@ -36,6 +41,7 @@ class AlphaSchedule:
         steps: int,
         start: float = 0.0,
         shape: Shape = "linear",
+        resume: bool = True,
     ) -> None:
         if not hasattr(loss, "alpha"):
             raise ArgumentError(
@@ -50,8 +56,19 @@ class AlphaSchedule:
         if shape not in ("linear", "cosine"):
             raise ArgumentError(f"`shape` must be 'linear' or 'cosine'; got {shape!r}.")
         self.loss, self.start, self.final, self.steps, self.shape = loss, start, final, steps, shape
-        self.done = 0
-        loss.alpha = self.alpha_at(0)
+        going_on = resume and getattr(loss, "resumed", False)
+        self.done = self.done if going_on else 0
+
+    @property
+    def done(self) -> int:
+        """Steps taken; setting it sets alpha."""
+        return int(getattr(self.loss, "alpha_steps", 0))
+
+    @done.setter
+    def done(self, steps: int) -> None:
+        loss: Any = self.loss
+        loss.alpha_steps, loss.resumed = steps, False
+        loss.alpha = self.alpha_at(steps)
 
     def alpha_at(self, step: int) -> float:
         """Alpha after `step` steps."""
@@ -65,11 +82,9 @@ class AlphaSchedule:
     def step(self) -> None:
         """Call after each batch or epoch, whichever `steps` counts."""
         self.done += 1
-        self.loss.alpha = self.alpha_at(self.done)
 
     def state_dict(self) -> dict[str, int]:
         return {"done": self.done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self.done = int(state["done"])
-        self.loss.alpha = self.alpha_at(self.done)

@@ -16,7 +16,7 @@ from untrue.functional.contract import as_penalty, read_batch
 from untrue.losses.base import ClassLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.base import Floats
-from untrue.penalty.tensors import DeviceBuffers
+from untrue.penalty.device_buffers import DeviceBuffers
 
 
 def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:

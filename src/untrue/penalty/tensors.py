@@ -9,41 +9,21 @@ Each answers two questions without ever holding k x k numbers unless the penalty
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from untrue.errors import PenaltyError
 from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
+from untrue.penalty.device_buffers import DeviceBuffers
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 
 # Beyond this many classes a dense matrix is held in float32 even if that rounds its costs.
 EXACT_CLASSES = 2048
-
-
-class DeviceBuffers(nn.Module):
-    """Tensors that follow a module to its device and keep their precision."""
-
-    def _hold(self, name: str, array: npt.ArrayLike) -> None:
-        self.register_buffer(name, torch.from_numpy(np.array(array)))
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        # Costs follow the device but keep their dtype: a model cast to half still pays exact costs.
-        def move(tensor: Tensor) -> Tensor:
-            probe = fn(tensor.new_empty(0, dtype=torch.float32))
-            if probe.dtype == torch.float32 and probe.device.type != "mps":
-                return fn(tensor)
-            single = probe.device.type == "mps" and tensor.dtype == torch.float64
-            return (tensor.float() if single else tensor).to(probe.device)
-
-        return super()._apply(move, recurse)  # type: ignore[no-untyped-call]
 
 
 class Costs(DeviceBuffers):
