@@ -113,7 +113,7 @@ def test_what_was_not_seen_moves_nothing() -> None:
 @given(
     st.lists(st.lists(st.integers(0, 10**6), min_size=9, max_size=9), min_size=1, max_size=20),
     st.floats(0, 100),
-    st.sampled_from([1e-30, 1.0, 1e35]),
+    st.sampled_from([1e-30, 1.0, 1e28]),
 )
 def test_multipliers_stay_in_bounds_and_losses_finite(matrices, step, scale) -> None:
     penalty = Penalty.from_rules(3, {(0, 1): 20.0 * scale}, default=scale)

@@ -229,6 +229,13 @@ def test_copies_pickles_and_state(make, draw) -> None:
     assert torch.equal(other(z, y), expected)
 
 
+def test_complex_targets_are_refused(make, draw) -> None:
+    loss = make()
+    z, y = draw(4, K, loss=loss)
+    with pytest.raises(ArgumentError, match=r"indices or probabilities; got torch.complex64"):
+        loss(z, y.to(torch.complex64))
+
+
 def test_costs_follow_the_device_and_keep_their_precision(make, draw) -> None:
     loss = make()
     z, y = draw(4, K, loss=loss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import untrue
-from untrue import Penalty
+from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
 from untrue.errors import PenaltyError
+from untrue.losses.bilinear import MixedLoss
 from untrue.penalty import DensePenalty, RulesPenalty, TreePenalty
 
 
@@ -216,3 +218,36 @@ def test_every_form_agrees_with_its_dense_twin(twins: Any, data: Any) -> None:
     for how in ("rows", "max"):
         ours, theirs = p.normalized(how), dense.normalized(how)
         np.testing.assert_allclose(ours.matrix(), theirs.matrix(), rtol=1e-12)
+
+
+TREE_OF_TWO = Hierarchy.from_groups({"g": ["a"], "h": ["b"]})
+
+
+@pytest.mark.parametrize("cost", [1.0001e30, 1e39, 1.7e308])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda cost: Penalty.from_matrix([[0, cost], [1, 0]]),
+        lambda cost: Penalty.from_rules(2, {(0, 1): cost}),
+        lambda cost: Penalty.from_rules(2, {}, default=cost),
+        lambda cost: Penalty.from_groups({"g": ["a"], "h": ["b"]}, 0.0, cost),
+        lambda cost: TreePenalty(TREE_OF_TWO, [0.0, 1.0, 1.0], [cost, 1.0]),
+        lambda cost: Penalty.from_ordinal(3, power=np.log2(cost)),
+    ],
+)
+def test_costs_beyond_single_precision_are_refused_where_they_come_in(
+    make: Callable[[float], Penalty], cost: float
+) -> None:
+    with pytest.raises(PenaltyError, match=r"costs must be at most 1e\+30; state them in larger"):
+        make(cost)
+
+
+@pytest.mark.parametrize("kind", [BilinearLoss, LogBilinearLoss])
+def test_the_greatest_cost_allowed_gives_finite_losses(kind: type[MixedLoss]) -> None:
+    loss = kind(Penalty.from_rules(3, {}, default=1e30), alpha=0.5)
+    z = torch.tensor([[1e4, -1e4, 0.0], [0.0, 1.0, 2.0]], requires_grad=True)
+    value = loss(z, torch.tensor([1, 0]))
+    value.backward()
+    assert value.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()

@@ -100,6 +100,10 @@ def check_shapes(
                 f"`{name}` must be a tensor; got {type(given).__name__}. Use torch.as_tensor."
             )
     class_dim = check_logits(logits, n_classes, n_outputs)
+    if target.is_complex():
+        raise ArgumentError(
+            f"`target` must hold class indices or probabilities; got {target.dtype}."
+        )
     soft = target.is_floating_point()
     expected = list(logits.shape)
     if soft:

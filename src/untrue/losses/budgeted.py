@@ -23,13 +23,14 @@ from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
+from untrue.penalty.base import MOST_COST
 from untrue.penalty.tensors import Costs
 
 TERMS = {"bilinear": functional.bilinear_loss, "log-bilinear": functional.log_bilinear_loss}
 # One matrix moves a multiplier up by no more than this many steps: rates of a first epoch are wild.
 MOST_EXCESS = 5.0
 # No single cost beyond this, so that sums of costs stay finite in single precision.
-MOST_COST = 1e30
+MOST_SCALED = MOST_COST / 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class BudgetedLoss(MixedLoss):
         if math.isnan(excess):
             return multiplier
         unit = self.penalty.greatest if budget.budget.kind == "cost" else budget.unit
-        cap = max(1.0, min(self.cap, MOST_COST / unit)) if unit else self.cap
+        cap = max(1.0, min(self.cap, MOST_SCALED / unit)) if unit else self.cap
         moved = multiplier + self.step * min(excess, MOST_EXCESS)
         return min(max(moved, 1.0), cap)
 

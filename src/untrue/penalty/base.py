@@ -24,6 +24,11 @@ Ints = npt.NDArray[np.int64]
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
 
+# Losses are computed in single precision, which ends at 3.4e38: room for sums over many classes,
+# for logits of 10,000, and for the multipliers of budgets.
+MOST_COST = 1e30
+TOO_GREAT = f"costs must be at most {MOST_COST:g}; state them in larger units"
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Penalty(ABC):

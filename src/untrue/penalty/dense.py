@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError
 from untrue.penalty.base import (
+    MOST_COST,
+    TOO_GREAT,
     Floats,
     Ints,
     Penalty,
@@ -36,6 +38,7 @@ class DensePenalty(Penalty):
             raise PenaltyError(f"The matrix has shape {costs.shape}, but {k} classes are named.")
         self._complain(costs, ~np.isfinite(costs), "costs must be finite")
         self._complain(costs, costs < 0, "costs must not be negative")
+        self._complain(costs, costs > MOST_COST, TOO_GREAT)
         self._complain(costs, np.eye(k, dtype=bool) & (costs != 0), "the diagonal must be zero")
         object.__setattr__(self, "costs", costs)
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError
 from untrue.penalty.base import (
+    MOST_COST,
+    TOO_GREAT,
     Floats,
     Ints,
     Penalty,
@@ -44,15 +46,14 @@ class RulesPenalty(Penalty):
         costs = np.asarray(self.costs, np.float64)
         order = np.lexsort((predicted, true))
         true, predicted, costs = true[order], predicted[order], costs[order]
-        for i in np.flatnonzero(~np.isfinite(default) | (default < 0))[:1]:
+        for i in np.flatnonzero(~_allowed(default))[:1]:
             raise PenaltyError(
-                f"Default cost for {names[i]!r} is {default[i]}: "
-                "costs must be finite and not negative."
+                f"Default cost for {names[i]!r} is {default[i]}: {_rule(default[i])}."
             )
-        for e in np.flatnonzero(~np.isfinite(costs) | (costs < 0))[:1]:
+        for e in np.flatnonzero(~_allowed(costs))[:1]:
             raise PenaltyError(
                 f"Cost of saying {names[predicted[e]]!r} for {names[true[e]]!r} is {costs[e]}: "
-                "costs must be finite and not negative."
+                f"{_rule(costs[e])}."
             )
         for e in np.flatnonzero(true == predicted)[:1]:
             raise PenaltyError(
@@ -169,3 +170,12 @@ class RulesPenalty(Penalty):
         low, high = self.default.min(), self.default.max()
         default = f"{low:g}" if low == high else f"{low:g} to {high:g}"
         return f"default {default}, {len(self.costs)} rule{'s' * (len(self.costs) != 1)}"
+
+
+def _allowed(costs: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray((costs >= 0) & (costs <= MOST_COST))
+
+
+def _rule(cost: float) -> str:
+    """The rule that a cost breaks."""
+    return TOO_GREAT if MOST_COST < cost < np.inf else "costs must be finite and not negative"

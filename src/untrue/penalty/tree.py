@@ -26,7 +26,16 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import Floats, Ints, Penalty, frozen, in_blocks, names_bytes
+from untrue.penalty.base import (
+    MOST_COST,
+    TOO_GREAT,
+    Floats,
+    Ints,
+    Penalty,
+    frozen,
+    in_blocks,
+    names_bytes,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,6 +99,10 @@ class TreePenalty(Penalty):
         object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "height_costs", costs)
         object.__setattr__(self, "row_scale", scale)
+        with np.errstate(over="ignore"):
+            # No class need have both: only then is it worth a walk down the tree.
+            if costs.max() * scale.max() > MOST_COST and self.greatest > MOST_COST:
+                raise PenaltyError(f"The greatest cost is {self.greatest:g}: {TOO_GREAT}.")
 
     def __reduce__(self) -> tuple[type[TreePenalty], tuple[Hierarchy, Floats, Floats]]:
         return type(self), (self.tree, self.height_costs, self.row_scale)
