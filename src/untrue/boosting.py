@@ -10,6 +10,11 @@ One object serves both interfaces of a library, because the arguments tell which
     booster = xgboost.train(params, data, obj=xgboost_objective(penalty))
     model = xgboost.XGBClassifier(objective=xgboost_objective(penalty))
 
+Class names. A Booster takes codes 0, 1, ... in the order of the penalty's classes, as a loss does.
+An estimator takes labels and numbers them itself (`LGBMClassifier` in sorted order) before an
+objective sees any: a penalty with class names then needs `classes`, and is refused without.
+`untrue.sklearn.BoostedClassifier` sees the labels and matches them by name.
+
 Under an objective that is not its own LightGBM predicts raw scores: `probs(raw)` makes them
 probabilities. XGBoost does so by itself if "multi:softprob" is named beside `obj`.
 
@@ -40,7 +45,7 @@ import numpy.typing as npt
 from untrue import reference
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
 from untrue.penalty import Penalty
-from untrue.penalty.stated import penalty_over
+from untrue.penalty.stated import has_names, penalty_of_codes
 from untrue.reference import Floats, Loss
 
 __all__ = [
@@ -67,18 +72,21 @@ def lightgbm_objective(
 ) -> Objective:
     """An objective for `lightgbm.train` (as `params["objective"]`) and for `LGBMClassifier`.
 
-    penalty: a `Penalty` or a (k, k) matrix whose classes stand in the order of the encoded labels
-    0, 1, ... (scikit-learn's: sorted). With `classes`, the labels in that order, a named penalty
-    is reordered by name, and rules by label, `{(true, predicted): cost}`, may be given.
+    penalty: a `Penalty` or a (k, k) matrix whose classes stand in the order of the codes 0, 1, ...
+    With `classes`, the labels in the order of their codes (of an `LGBMClassifier`: sorted), a
+    penalty with names is matched by name, and rules by label, `{(true, predicted): cost}`, may be
+    given. An estimator with a penalty that has names needs `classes`.
 
     >>> objective = lightgbm_objective(Penalty.from_ordinal(3), alpha=0.5)
     >>> gradient, hessian = objective(np.array([0.0]), np.array([[2.0, 1.0, 0.0]]))
     >>> gradient.round(3)
     array([[-0.309,  0.193,  0.116]])
     """
-    costs = _read_penalty(penalty, classes)
+    costs, unmatched = _read_penalty(penalty, classes)
     k = len(costs)
-    return _objective("lightgbm", costs, loss, alpha, scale=k / (k - 1) if k > 1 else 1.0)
+    _check("lightgbm", loss, alpha)
+    scale = k / (k - 1) if k > 1 else 1.0
+    return Objective(costs, loss, float(alpha), scale, unmatched)
 
 
 def xgboost_objective(
@@ -92,7 +100,9 @@ def xgboost_objective(
 
     Arguments as in `lightgbm_objective`.
     """
-    return _objective("xgboost", _read_penalty(penalty, classes), loss, alpha, scale=2.0)
+    costs, unmatched = _read_penalty(penalty, classes)
+    _check("xgboost", loss, alpha)
+    return Objective(costs, loss, float(alpha), 2.0, unmatched)
 
 
 def lightgbm_metric(
@@ -110,8 +120,7 @@ def lightgbm_metric(
     Lower is better; sample weights count in the mean. raw: whether the metric will see raw scores,
     as it does beside our objectives; False beside the library's own, which hands out probabilities.
     """
-    costs = _read_penalty(penalty, classes)
-    return _metric("lightgbm", costs, loss, alpha, measure=measure, raw=raw)
+    return _metric("lightgbm", penalty, loss, alpha, measure, raw=raw, classes=classes)
 
 
 def xgboost_metric(
@@ -127,8 +136,7 @@ def xgboost_metric(
 
     Arguments as in `lightgbm_metric`.
     """
-    costs = _read_penalty(penalty, classes)
-    return _metric("xgboost", costs, loss, alpha, measure=measure, raw=raw)
+    return _metric("xgboost", penalty, loss, alpha, measure, raw=raw, classes=classes)
 
 
 def probs(raw: npt.ArrayLike) -> Floats:
@@ -153,17 +161,21 @@ class Objective:
     arrays have the shape of the scores, (N, k) or (N,) for two classes with a single score.
 
     costs (k, k), true class first; scale: how much the library enlarges the second derivatives of
-    its own multi-class objective (not of its binary one)
+    its own multi-class objective (not of its binary one); unmatched: class names that an
+    estimator's labels must be matched with, by `classes`, before it may call
     """
 
     costs: Floats
     loss: Loss
     alpha: float
     scale: float
+    unmatched: tuple[str, ...] = ()
 
     # XGBoost looks for an argument named `sample_weight`, LightGBM counts arguments.
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
-        call = _read_call(first, second, sample_weight, len(self.costs), raw=True)
+        call = _read_call(
+            first, second, sample_weight, len(self.costs), raw=True, unmatched=self.unmatched
+        )
         rows = self.costs[call.target]
         gradient, bound = reference.newton_terms(
             call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
@@ -191,13 +203,16 @@ class Metric:
     alpha: float
     measure: Measure
     raw: bool
+    unmatched: tuple[str, ...] = ()
 
     @property
     def __name__(self) -> str:
         return f"{self.loss}-loss" if self.measure == "loss" else "cost"
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
-        call = _read_call(first, second, sample_weight, len(self.costs), raw=self.raw)
+        call = _read_call(
+            first, second, sample_weight, len(self.costs), raw=self.raw, unmatched=self.unmatched
+        )
         if self.measure == "cost":
             values = self.costs[call.target, call.logits.argmax(1)]
         else:
@@ -226,8 +241,24 @@ class _Call:
     by_booster: bool
 
 
-def _read_call(first: Any, second: Any, weight: Any, n_classes: int, *, raw: bool) -> _Call:
+def _read_call(
+    first: Any,
+    second: Any,
+    weight: Any,
+    n_classes: int,
+    *,
+    raw: bool,
+    unmatched: tuple[str, ...],
+) -> _Call:
     by_booster = hasattr(second, "get_label")
+    if unmatched and not by_booster:
+        example = [*sorted(unmatched)[:3], *(["..."] if len(unmatched) > 3 else [])]
+        raise ArgumentError(
+            f"The penalty has class names, {', '.join(unmatched[:5])}, but an estimator gives its "
+            "objective numbers, LGBMClassifier those of the sorted labels. Give `classes`, the "
+            f"labels in the order of their numbers, such as classes={example}, or use "
+            "untrue.sklearn.BoostedClassifier, which matches labels by name."
+        )
     if by_booster:
         scores, labels, weight = first, second.get_label(), second.get_weight()
     else:
@@ -262,31 +293,28 @@ def _two_columns(scores: Floats) -> Floats:
     return np.column_stack([np.zeros(len(scores)), scores])
 
 
-def _read_penalty(penalty: Any, classes: Sequence[Any] | None) -> Floats:
-    if classes is not None:
-        return penalty_over(penalty, classes).matrix()
-    if penalty is None or isinstance(penalty, dict):
-        raise ArgumentError(
-            "`penalty` needs `classes` here, the labels in the order of their codes 0, 1, ..., "
-            "unless it is a Penalty or a matrix."
-        )
-    return (penalty if isinstance(penalty, Penalty) else Penalty.from_matrix(penalty)).matrix()
-
-
-def _objective(
-    library: Library, costs: Floats, loss: Loss, alpha: float, *, scale: float
-) -> Objective:
-    _check(library, loss, alpha)
-    return Objective(costs, loss, float(alpha), scale)
+def _read_penalty(penalty: Any, classes: Sequence[Any] | None) -> tuple[Floats, tuple[str, ...]]:
+    """The costs over the codes, and the names that labels have yet to be matched with."""
+    costs = penalty_of_codes(penalty, classes)
+    unmatched = costs.classes if classes is None and has_names(costs) else ()
+    return costs.matrix(), unmatched
 
 
 def _metric(
-    library: Library, costs: Floats, loss: Loss, alpha: float, *, measure: Measure, raw: bool
+    library: Library,
+    penalty: Any,
+    loss: Loss,
+    alpha: float,
+    measure: Measure,
+    *,
+    raw: bool,
+    classes: Sequence[Any] | None,
 ) -> Metric:
+    costs, unmatched = _read_penalty(penalty, classes)
     _check(library, loss, alpha)
     if measure not in get_args(Measure):
         raise ArgumentError(f"`measure` must be 'loss' or 'cost'; got {measure!r}.")
-    return Metric(library, costs, loss, float(alpha), measure, raw)
+    return Metric(library, costs, loss, float(alpha), measure, raw, unmatched)
 
 
 def _check(library: Library, loss: Loss, alpha: float) -> None:

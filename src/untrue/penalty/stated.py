@@ -3,51 +3,129 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import PenaltyError, nearest
+from untrue.errors import ArgumentError, DataError, PenaltyError, nearest
 from untrue.penalty.base import Penalty
 
 DEFAULT = "default"
 
 
-def penalty_over(stated: Any, labels: Sequence[Any] | npt.NDArray[Any]) -> Penalty:
-    """The penalty over these labels, in their order.
+def penalty_over(
+    stated: Any,
+    labels: Sequence[Any] | npt.NDArray[Any],
+    *,
+    classes: Sequence[Any] | None = None,
+) -> Penalty:
+    """The penalty over these labels, in their order. The rule for label values, everywhere.
 
     stated: one of
         None                     every mistake costs 1
-        {(true, predicted): cost}     rules by label; the key "default" is what every other mistake
+        {(true, predicted): c}   rules by label; the key "default" is what every other mistake
                                  costs (1 if absent)
         a (k, k) matrix          by position, in the order of the labels; a DataFrame with class
                                  names on both sides goes by name
         a `Penalty`              by name; may know more classes than there are labels. One without
                                  names of its own ("0", "1", ...) goes by position if no label bears
                                  such a name.
+    classes: where labels are codes 0, 1, ... that stand for names: these names, in the order of
+        the codes. A matrix then has its rows in this order.
 
     A label's name is `str(label)`; 1.0 is named "1".
 
     >>> penalty_over({("b", "a"): 5.0}, ["a", "b"]).matrix()
     array([[0., 1.],
            [5., 0.]])
+    >>> penalty_over({("b", "a"): 5.0}, [0, 1], classes=["b", "a"]).matrix()
+    array([[0., 5.],
+           [1., 0.]])
     """
-    names = [name_of(label) for label in labels]
+    if classes is not None:
+        return penalty_over(stated, classes).select(class_names(labels, classes))
+    names = class_names(labels)
     if stated is None:
         return Penalty.from_rules(names, {})
     if isinstance(stated, Mapping):
         return _from_rules(stated, names)
     if isinstance(stated, Penalty):
         return _reorder(stated, names)
-    if hasattr(stated, "columns") and hasattr(stated, "index"):
-        columns, rows = map(name_of, stated.columns), map(name_of, stated.index)
-        classes = list(columns)
-        if list(rows) != classes:
-            raise PenaltyError("The rows of the table must carry the same names as its columns.")
-        return _reorder(Penalty.from_matrix(np.asarray(stated), classes=classes), names)
+    if is_table(stated):
+        return _reorder(_from_table(stated), names)
     return _reorder(Penalty.from_matrix(_matrix(stated)), names, by_position=True)
+
+
+def penalty_of_codes(stated: Any, classes: Sequence[Any] | None = None) -> Penalty:
+    """The penalty over codes 0, 1, ...: in its own order, or in that of `classes`.
+
+    >>> penalty_of_codes(Penalty.from_ordinal(["b", "a"]), classes=["a", "b"]).classes
+    ('a', 'b')
+    """
+    if classes is not None:
+        return penalty_over(stated, classes)
+    if stated is None or isinstance(stated, Mapping):
+        raise ArgumentError(
+            "`penalty` needs `classes` here, the labels in the order of their codes 0, 1, ..., "
+            "unless it is a Penalty or a matrix."
+        )
+    if isinstance(stated, Penalty):
+        return stated
+    return _from_table(stated) if is_table(stated) else Penalty.from_matrix(_matrix(stated))
+
+
+def has_names(penalty: Penalty) -> bool:
+    """Whether its classes bear names of their own, other than the default "0", "1", ...
+
+    >>> has_names(Penalty.from_ordinal(2)), has_names(Penalty.from_ordinal(["low", "high"]))
+    (False, True)
+    """
+    return penalty.classes != tuple(map(str, range(penalty.n_classes)))
+
+
+def named_for(penalty: Penalty, names: Iterable[str]) -> Penalty:
+    """The penalty as it is, unless it has no names and these are none of its own: then it takes
+    them, in sorted order.
+
+    >>> named_for(Penalty.from_ordinal(2), ["low", "high"]).classes
+    ('high', 'low')
+    """
+    given = sorted(set(names))
+    if has_names(penalty) or not given or not set(given).isdisjoint(penalty.classes):
+        return penalty
+    return _reorder(penalty, given)
+
+
+def class_names(
+    labels: Sequence[Any] | npt.NDArray[Any], classes: Sequence[Any] | None = None
+) -> list[str]:
+    """The name of each label; with `classes`, codes 0, 1, ... stand for these names.
+
+    >>> class_names([1.0, 0.0]), class_names([1, 0], ["bad", "good"])
+    (['1', '0'], ['good', 'bad'])
+    """
+    names = [name_of(label) for label in labels]
+    if classes is None:
+        return names
+    known = class_names(classes)
+    if len(set(known)) < len(known):
+        raise ArgumentError(f"`classes` must name each class once; got {_few(known)}.")
+    if set(known).issuperset(names):
+        return names
+    codes = {str(code): name for code, name in enumerate(known)}
+    if not set(codes).issuperset(names):
+        strange = next(name for name in names if name not in known and name not in codes)
+        raise DataError(
+            f"Label {strange!r} is not in `classes`"
+            f"{nearest(strange, known) or f', which are {_few(known)}.'}"
+        )
+    if not set(known).isdisjoint(names):
+        raise DataError(
+            f"The labels {_few(sorted(set(names)))} mix names of `classes` and their codes."
+        )
+    return [codes[name] for name in names]
 
 
 def name_of(label: Any) -> str:
@@ -59,6 +137,18 @@ def name_of(label: Any) -> str:
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)
+
+
+def is_table(stated: Any) -> bool:
+    """Whether it is a DataFrame, or looks like one."""
+    return hasattr(stated, "columns") and hasattr(stated, "index")
+
+
+def _from_table(stated: Any) -> Penalty:
+    classes = list(map(name_of, stated.columns))
+    if list(map(name_of, stated.index)) != classes:
+        raise PenaltyError("The rows of the table must carry the same names as its columns.")
+    return Penalty.from_matrix(np.asarray(stated), classes=classes)
 
 
 def _matrix(stated: Any) -> Any:
@@ -92,9 +182,8 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
     missing = [name for name in names if name not in known]
     if not missing and not by_position:
         return penalty if list(penalty.classes) == names else penalty.select(names)
-    nameless = penalty.classes == tuple(map(str, range(penalty.n_classes)))
     # Labels 1, 2, 3 under classes "0", "1", "2" could mean either: refuse to guess.
-    if by_position or (nameless and missing == names and penalty.form != "tree"):
+    if by_position or (not has_names(penalty) and missing == names and penalty.form != "tree"):
         if penalty.n_classes != len(names):
             raise PenaltyError(
                 f"The penalty is for {penalty.n_classes} classes, but the data have {len(names)}: "
@@ -115,13 +204,13 @@ def _unknown(name: str, names: Sequence[str]) -> str:
 
 
 def _numbered(names: Sequence[str]) -> str:
-    """A word on labels 0, 1, ..., which may be another program's for the names."""
-    if list(names) != list(map(str, range(len(names)))):
+    """A word on labels 0, 1, ..., which may be codes for the names."""
+    if not set(names) <= set(map(str, range(max(len(names), 2)))):
         return ""
     return (
-        " If scikit-learn has put numbers for your labels (cross_val_predict of probabilities, "
-        "VotingClassifier and StackingClassifier do), give the penalty as a matrix in the order "
-        "of the sorted labels."
+        " If these numbers stand for names (a LabelEncoder, cross_val_predict of probabilities, "
+        "VotingClassifier and StackingClassifier put them in the order of the sorted labels), give "
+        "the names as `classes`, in the order of the numbers."
     )
 
 

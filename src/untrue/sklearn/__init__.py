@@ -1,13 +1,16 @@
 """scikit-learn estimators that know what a mistake costs.
 
     BilinearClassifier        a small network trained by the bilinear or log-bilinear loss
+    BoostedClassifier         LightGBM's or XGBoost's classifier, trained by these losses
     CostSensitiveClassifier   any classifier with probabilities, deciding by least expected cost
     MetaCostClassifier        any classifier, trained on labels made cost-minimal (Domingos 1999)
     cost_scorer               a scorer for model selection: less cost is better
 
 Each takes its `penalty` as a `Penalty`, as a matrix in the order of the sorted labels, or as rules
 by label, `{("tumour", "benign"): 20.0, "default": 1.0}`; None makes all mistakes alike. Named
-penalties are matched to the labels by name.
+penalties are matched to the labels by name; where something has put codes 0, 1, ... for the labels
+(StackingClassifier, VotingClassifier, cross_val_predict of probabilities: in sorted order), the
+names belong in `classes`, in the order of the codes.
 """
 
 from __future__ import annotations
@@ -21,9 +24,16 @@ except ImportError as error:
         'scikit-learn is not installed. Run: pip install "untrue[sklearn]"'
     ) from error
 
+from untrue.sklearn.boosted import BoostedClassifier
 from untrue.sklearn.costs import cost_scorer
 from untrue.sklearn.decisions import CostSensitiveClassifier
 from untrue.sklearn.metacost import MetaCostClassifier
 from untrue.sklearn.network import BilinearClassifier
 
-__all__ = ["BilinearClassifier", "CostSensitiveClassifier", "MetaCostClassifier", "cost_scorer"]
+__all__ = [
+    "BilinearClassifier",
+    "BoostedClassifier",
+    "CostSensitiveClassifier",
+    "MetaCostClassifier",
+    "cost_scorer",
+]

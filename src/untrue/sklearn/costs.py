@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from untrue.errors import DataError, UntrueWarning, nearest
-from untrue.penalty.stated import DEFAULT, name_of, penalty_over
+from untrue.penalty.stated import DEFAULT, class_names, name_of, penalty_over
 
 
 def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
@@ -18,8 +18,9 @@ def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) ->
 
     penalty: as in the estimators. Labels are those seen in truth and predictions, so that a fold
     may lack some; a matrix without class names needs them all there, or `classes`, all labels in
-    the order of its rows. With `classes` a rule for an unknown name is an error; without, one that
-    looks like a slip of a label seen is warned of.
+    the order of its rows. With `classes` a rule for an unknown name is an error, and labels may be
+    codes 0, 1, ... for these names; without, a rule that looks like a slip of a label seen is
+    warned of.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = [[0], [1], [2]], ["a", "b", "b"]
@@ -39,18 +40,13 @@ def mean_cost(
     sample_weight: Any = None,
 ) -> float:
     """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
-    truth = [name_of(label) for label in np.asarray(y_true).tolist()]
-    predicted = [name_of(label) for label in np.asarray(y_pred).tolist()]
-    if not truth:
+    true, predicted = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
+    if not true:
         raise DataError("There must be at least one label to score; got none.")
-    if classes is not None:
-        costs = penalty_over(penalty, classes)
-        known = set(costs.classes)
-        for name in {*truth, *predicted} - known:
-            raise DataError(f"Label {name!r} is not in `classes`{nearest(name, known) or '.'}")
-    else:
-        costs = penalty_over(penalty, _labels(y_true, y_pred, penalty))
-    return float(np.average(costs.cost(truth, predicted), weights=sample_weight))
+    names = class_names([*true, *predicted], classes)
+    labels = _labels(y_true, y_pred, penalty) if classes is None else classes
+    costs = penalty_over(penalty, labels).cost(names[: len(true)], names[len(true) :])
+    return float(np.average(costs, weights=sample_weight))
 
 
 def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:

@@ -36,6 +36,8 @@ class CostSensitiveClassifier(CostMetaEstimator):
                 changes the order of the classes. For other methods give
                 `CalibratedClassifierCV(...)` as the estimator and calibrate=False.
     cv          number of folds (fewer if a class has fewer examples), or a splitter
+    classes     where labels are codes 0, 1, ... that stand for names (a LabelEncoder's, a
+                StackingClassifier's): the names, in the order of the codes
 
     Fitted: `estimator_`, `classes_`, `penalty_`, `temperature_` (1 if not calibrated).
 
@@ -48,12 +50,19 @@ class CostSensitiveClassifier(CostMetaEstimator):
     """
 
     def __init__(
-        self, estimator: Any, penalty: Any = None, *, calibrate: bool = True, cv: Any = 5
+        self,
+        estimator: Any,
+        penalty: Any = None,
+        *,
+        calibrate: bool = True,
+        cv: Any = 5,
+        classes: Any = None,
     ) -> None:
         self.estimator = estimator
         self.penalty = penalty
         self.calibrate = calibrate
         self.cv = cv
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
         """Fit a copy of the estimator, which gets `sample_weight` and `params` too."""
@@ -66,7 +75,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         params = self._fit_parameters(X, sample_weight, params)
         self._adopt(clone(self.estimator).fit(X, y, **params))
         self.classes_ = np.asarray(self.estimator_.classes_)
-        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
         self.temperature_ = 1.0
         if self.calibrate and len(self.classes_) > 1:
             self.temperature_ = self._find_temperature(X, y, sample_weight, params)

@@ -33,7 +33,7 @@ class MetaCostClassifier(CostMetaEstimator):
     (P. Domingos: MetaCost: a general method for making classifiers cost-sensitive, KDD 1999.)
 
     estimator      a classifier; copies are fitted
-    penalty        as in `CostSensitiveClassifier`
+    penalty        as in `CostSensitiveClassifier`, and so is `classes`
     n_estimators   size of the committee
     max_samples    size of each bootstrap sample, as a share of the data
     out_of_bag     whether only those copies speak about an example that were not trained on it: a
@@ -53,6 +53,7 @@ class MetaCostClassifier(CostMetaEstimator):
         max_samples: float = 1.0,
         out_of_bag: bool = False,
         random_state: Any = None,
+        classes: Any = None,
     ) -> None:
         self.estimator = estimator
         self.penalty = penalty
@@ -60,6 +61,7 @@ class MetaCostClassifier(CostMetaEstimator):
         self.max_samples = max_samples
         self.out_of_bag = out_of_bag
         self.random_state = random_state
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
         """Relabel and fit; every copy gets `sample_weight` and `params` too."""
@@ -69,7 +71,7 @@ class MetaCostClassifier(CostMetaEstimator):
         params = self._fit_parameters(X, sample_weight, params)
         rng = check_random_state(self.random_state)
         self.classes_ = np.unique(y)
-        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
         self.labels_ = y
         if len(self.classes_) > 1:
             probs = self._committee(X, y, params, rng)

@@ -52,6 +52,8 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     standardize         shift and scale every column to mean 0 and variance 1 first (with the
                         weights of the examples), so that raw tables work as they are
     random_state        an int makes training repeatable
+    classes             where labels are codes 0, 1, ... that stand for names (a LabelEncoder's,
+                        a StackingClassifier's): the names, in the order of the codes
 
     Fitted: `classes_`, `penalty_` (over them), `coefs_`, `intercepts_`, `scaler_`, `n_iter_`,
     `loss_curve_`, and with early stopping `validation_curve_`. A fitted model predicts by NumPy.
@@ -81,6 +83,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: int = 20,
         standardize: bool = True,
         random_state: Any = None,
+        classes: Any = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -97,6 +100,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.patience = patience
         self.standardize = standardize
         self.random_state = random_state
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
         """Train from scratch. X (N, d), y (N,), sample_weight (N,)."""
@@ -185,7 +189,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[predicted])
 
     def _begin(self, n_features: int, rng: np.random.RandomState) -> None:
-        self.penalty_ = penalty_over(self.penalty, self.classes_)
+        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
         layers = start_layers([n_features, *self.hidden, len(self.classes_)], rng)
         self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
         self.n_iter_ = 0

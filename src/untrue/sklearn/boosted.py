@@ -1,0 +1,129 @@
+"""`BoostedClassifier`: LightGBM's or XGBoost's classifier, trained by our losses on real labels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from untrue import boosting
+from untrue.decision import decide
+from untrue.errors import ArgumentError, DataError
+from untrue.penalty.stated import penalty_over
+from untrue.reference import Loss
+from untrue.sklearn.meta import CostMetaEstimator, positions
+from untrue.sklearn.parameters import check_choice, check_number
+
+
+class BoostedClassifier(CostMetaEstimator):
+    """Boosted trees that minimise `(1 - alpha) CE + alpha (cost term)`.
+
+    Beside `LGBMClassifier(objective=boosting.lightgbm_objective(...))` it sees the labels, so that
+    costs are matched by name; takes labels of any kind, which XGBoost does not; and answers with
+    labels and probabilities, where LightGBM gives raw scores under an objective not its own.
+
+    estimator   an `LGBMClassifier` or `XGBClassifier`; a copy is fitted, with our objective
+    penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike
+    loss        "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
+    alpha       share of the cost term, from 0 (plain cross-entropy) to 1
+    decision    "argmax": `predict` gives the likeliest class. "cost": the one of least expected
+                cost. Costs then count in training and again in deciding.
+    classes     where labels are codes 0, 1, ... that stand for names: the names, in their order
+
+    `fit` passes on what the estimator's `fit` takes. Examples to evaluate on (`eval_set`, or
+    `eval_X` and `eval_y`) are scored by our loss unless the estimator has a metric of its own.
+
+    Fitted: `estimator_`, `classes_`, `penalty_`.
+
+    >>> import lightgbm
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> trees = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)
+    >>> model = BoostedClassifier(trees, {(2, 0): 10.0}).fit(X, y)
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        penalty: Any = None,
+        loss: Loss = "bilinear",
+        alpha: float = 0.5,
+        *,
+        decision: Literal["argmax", "cost"] = "argmax",
+        classes: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.loss = loss
+        self.alpha = alpha
+        self.decision = decision
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+        """Train the trees; they get `sample_weight` and `params` too."""
+        library = _library(self.estimator)
+        check_choice("decision", self.decision, ("argmax", "cost"))
+        check_number("alpha", self.alpha, 0.0, 1.0)
+        X, y = self._read_labels(X, y)  # noqa: N806
+        params = self._fit_parameters(X, sample_weight, params)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"Boosted trees need examples of two classes; all are of class "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
+        by_code = {"penalty": self.penalty_, "loss": self.loss, "alpha": self.alpha}
+        by_code["classes"] = self.penalty_.classes
+        model = clone(self.estimator)
+        if library == "lightgbm":
+            model.set_params(objective=boosting.lightgbm_objective(**by_code))
+            # LightGBM's own metric would take the raw scores for probabilities.
+            if not callable(params.get("eval_metric")) and model.get_params().get("metric") is None:
+                model.set_params(metric="None")
+                params = {"eval_metric": boosting.lightgbm_metric(**by_code)} | params
+        else:
+            model.set_params(objective=boosting.xgboost_objective(**by_code))
+            if model.get_params().get("eval_metric") is None:
+                model.set_params(eval_metric=boosting.xgboost_metric(**by_code))
+            y = positions(y, self.classes_)
+            if params.get("eval_set"):
+                pairs = [(each, positions(of, self.classes_)) for each, of in params["eval_set"]]
+                params = params | {"eval_set": pairs}
+        self._adopt(model.fit(X, y, **params))
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """(N, k) Probabilities, in the order of `classes_`."""
+        check_is_fitted(self)
+        if _library(self.estimator) == "lightgbm":
+            raw = self.estimator_.predict_proba(X, raw_score=True)
+        else:
+            raw = self.estimator_.predict(X, output_margin=True)
+        return boosting.probs(raw)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels, by `decision`."""
+        probs = self.predict_proba(X)
+        chosen = decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+def _library(estimator: Any) -> boosting.Library:
+    """By the name of the class, so that neither library is imported for the other."""
+    for kind in type(estimator).__mro__:
+        if kind.__name__ == "LGBMClassifier":
+            return "lightgbm"
+        if kind.__name__ == "XGBClassifier":
+            return "xgboost"
+    raise ArgumentError(
+        "`estimator` must be an LGBMClassifier or an XGBClassifier; got "
+        f"{type(estimator).__name__}. Another classifier with probabilities decides by costs in a "
+        "CostSensitiveClassifier."
+    )
