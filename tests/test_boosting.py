@@ -223,6 +223,53 @@ def test_named_costs_follow_the_order_of_the_labels(objective: Any) -> None:
     assert gradient.argmax() == 1  # for a dog, away from the cat above all
 
 
+NAMED = Penalty.from_rules(["good", "bad"], {("bad", "good"): 5.0})
+SMALL = {"n_estimators": 3, "min_child_samples": 2, **LIGHTGBM}
+
+
+@pytest.mark.parametrize("kind", ["objective", "metric"])
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_an_estimator_is_never_served_names_by_position(library: str, kind: str) -> None:
+    """LGBMClassifier sorts the labels, so that 0 is "bad", the penalty's second class."""
+    make = getattr(boosting, f"{library}_{kind}")
+    with pytest.raises(ArgumentError, match=r"has class names, good, bad, .*classes=\['bad', 'go"):
+        make(NAMED)([0, 1], np.zeros(2))
+    by_name = make(NAMED, classes=["bad", "good"])([0, 1], np.zeros(2))
+    by_matrix = make(NAMED.select(["bad", "good"]).matrix())([0, 1], np.zeros(2))
+    np.testing.assert_array_equal(by_name, by_matrix)
+
+
+def test_a_named_penalty_in_lgbmclassifier_is_refused_or_right() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(["good", "bad"])[y]
+    objective = boosting.lightgbm_objective(NAMED)
+    with pytest.raises(ArgumentError, match="Give `classes`, the labels in the order of their"):
+        lightgbm.LGBMClassifier(objective=objective, **SMALL).fit(x, labels)
+    found, wanted = (
+        lightgbm.LGBMClassifier(objective=objective, **SMALL)
+        .fit(x, labels)
+        .predict_proba(x, raw_score=True)
+        for objective in (
+            boosting.lightgbm_objective(NAMED, classes=["bad", "good"]),
+            boosting.lightgbm_objective([[0.0, 5.0], [1.0, 0.0]]),
+        )
+    )
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_booster_takes_codes_in_the_order_of_the_penalty() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    named, plain = (
+        lightgbm.train(
+            {**LIGHTGBM, "num_class": 2, "objective": boosting.lightgbm_objective(costs)},
+            lightgbm.Dataset(x, y),
+            3,
+        ).predict(x)
+        for costs in (NAMED, NAMED.matrix())
+    )
+    np.testing.assert_array_equal(named, plain)
+
+
 def test_objectives_pickle_and_survive_clone() -> None:
     objective = boosting.lightgbm_objective(ZONE, alpha=0.3)
     model = clone(lightgbm.LGBMClassifier(objective=objective, n_estimators=2, **LIGHTGBM))

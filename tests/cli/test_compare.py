@@ -205,7 +205,7 @@ def test_own_data_are_compared_too(folder: Path) -> None:
         (["--strength", "bilinear=2"], "`alpha` must lie in [0, 1]; got 2.0."),
         (["--penalty", "zone:91"], "1 to 90 with 10 classes; got '91'"),
         (["--penalty", "hierarchy"], "'digits' has none"),
-        (["--penalty", "costs.toml"], "costs.toml"),
+        (["--penalty", "costs.toml"], "costs.toml: holds no class '0', which digits has."),
         (["--penalty", "nothing.csv"], "there is no such file"),
         (["--scale", "huge"], "Unknown scale 'huge'."),
         (["--repetitions", "0"], "`repetitions` must be at least 1; got 0."),

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits, load_wine
@@ -73,6 +74,24 @@ def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
     page = (folder / "model/page.html").read_text()
     for part in ("Before and after", "The loss as it fell", "barolo"):
         assert part in page
+
+
+def test_numbers_in_the_table_are_never_taken_for_named_classes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv("wine.csv")
+    order = ["grignolino", "barolo", "barbera"]
+    frame["wine"] = frame["wine"].map(order.index)
+    frame.to_csv("numbered.csv", index=False)
+    words = ["numbered.csv", "--target", "wine", "--penalty", "costs.toml", "--out", "model"]
+    assert exit_code(["fit", *words]) == 2
+    assert "--classes NAME_OF_0,NAME_OF_1" in capsys.readouterr().err
+    quick = ["--epochs", "15", "--learning-rate", ".01", "--no-baseline"]
+    assert exit_code(["fit", *words, *quick, "--classes", ",".join(order)]) == 0
+    named = ["model", "wine.csv", "--out", "p.csv"]
+    assert exit_code(["predict", *named]) == 0
+    found = pd.read_csv("p.csv")
+    assert (found["truth"] == found["predicted"]).mean() > 0.9
 
 
 def test_images_in_folders_by_the_plain_loss_alone(folder: Path) -> None:

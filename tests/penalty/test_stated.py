@@ -78,8 +78,43 @@ def test_what_does_not_fit_is_named(stated: Any, labels: Any, message: str) -> N
 
 @pytest.mark.parametrize("stated", [{("wolf", "dog"): 3.0}, Penalty.from_ordinal(["dog", "wolf"])])
 def test_labels_that_scikit_learn_has_numbered_are_explained(stated: Any) -> None:
-    with pytest.raises(PenaltyError, match=r"numbers for your.*cross_val_predict.*as a matrix"):
+    with pytest.raises(PenaltyError, match=r"stand for names.*cross_val_predict.*`classes`"):
         penalty_over(stated, np.array([0, 1]))
     with pytest.raises(PenaltyError) as raised:  # these are names of the user's own
         penalty_over(stated, ["cat", "cow"])
     assert "cross_val_predict" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {("wolf", "dog"): 3.0},
+        Penalty.from_rules(["wolf", "cat", "dog"], {("wolf", "dog"): 3.0}),
+        [[0.0, 1.0], [3.0, 0.0]],
+        pd.DataFrame([[0.0, 3.0], [1.0, 0.0]], index=["wolf", "dog"], columns=["wolf", "dog"]),
+    ],
+    ids=lambda stated: type(stated).__name__,
+)
+@pytest.mark.parametrize("labels", [["dog", "wolf"], [0, 1], [0.0, 1.0]])
+def test_codes_are_matched_by_the_names_that_are_said(stated: Any, labels: Any) -> None:
+    found = penalty_over(stated, labels, classes=["dog", "wolf"])
+    assert found.classes == ("dog", "wolf")
+    np.testing.assert_array_equal(found.matrix(), [[0.0, 1.0], [3.0, 0.0]])
+    # A part of the data may lack a class.
+    assert penalty_over(stated, labels[1:], classes=["dog", "wolf"]).classes == ("wolf",)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        (["dog", "cat"], ["dog", "wolf"], "Label 'cat' is not in `classes`, which are dog, wolf"),
+        ([0, 2], ["dog", "wolf"], "Label '2' is not in `classes`"),
+        (["dog", "0"], ["dog", "wolf"], "The labels 0, dog mix names of `classes` and their codes"),
+        ([0, 1], ["dog", "dog"], "`classes` must name each class once; got dog, dog"),
+    ],
+)
+def test_labels_that_are_neither_names_nor_codes_are_refused(
+    labels: Any, classes: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        penalty_over(None, labels, classes=classes)

@@ -82,6 +82,15 @@ def test_names_are_checked_against_the_classes_when_given() -> None:
         cost_scorer(classes=["a", "b"])(says("a"), ROWS, TRUTH)
 
 
+def test_codes_are_scored_by_the_names_they_stand_for() -> None:
+    named = Penalty.from_rules(["good", "bad"], {("bad", "good"): 5.0})
+    says_1 = DummyClassifier(strategy="constant", constant=1).fit(ROWS, [0, 1, 0, 1])
+    codes = np.array([0, 1, 0, 1])  # 0 is bad
+    with pytest.raises(PenaltyError, match=r"no class '0'.*give the names as `classes`"):
+        cost_scorer(named)(says_1, ROWS, codes)
+    assert cost_scorer(named, classes=["bad", "good"])(says_1, ROWS, codes) == -2.5
+
+
 def test_a_rule_that_looks_like_a_slip_of_a_label_is_warned_of() -> None:
     predicted = DummyClassifier(strategy="constant", constant="cat").fit([[0], [1]], ["cat", "dog"])
     with pytest.warns(UntrueWarning, match="'catt', which no label is; did you mean 'cat'?"):

@@ -23,7 +23,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import untrue
 from untrue.errors import ArgumentError, DataError, PenaltyError
-from untrue.sklearn import CostSensitiveClassifier, cost_scorer
+from untrue.sklearn import (
+    BilinearClassifier,
+    CostSensitiveClassifier,
+    MetaCostClassifier,
+    cost_scorer,
+)
 
 X, Y = load_digits(return_X_y=True)
 WINE, KIND = load_wine(return_X_y=True)
@@ -143,6 +148,28 @@ def test_metadata_are_routed() -> None:
         search = GridSearchCV(model, {"calibrate": [True, False]}, scoring=scorer, cv=3)
         search.fit(WINE, KIND, sample_weight=weight)
         assert search.best_score_ <= 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **more: CostSensitiveClassifier(GaussianNB(), **more),
+        lambda **more: MetaCostClassifier(GaussianNB(), n_estimators=5, random_state=0, **more),
+        lambda **more: BilinearClassifier(hidden=(), random_state=0, **more),
+    ],
+    ids=["decision", "metacost", "network"],
+)
+def test_codes_are_matched_by_classes_and_refused_without(make: Any) -> None:
+    weak = WINE[:, 2:4]
+    rules = {("barbera", "barolo"): 9.0, ("grignolino", "barolo"): 4.0}
+    costs = untrue.Penalty.from_rules(["grignolino", "barolo", "barbera"], rules)
+    classes, codes = np.unique(NAMES, return_inverse=True)
+    with pytest.raises(PenaltyError, match=r"no class '0'.*give the names as `classes`"):
+        make(penalty=costs).fit(weak, codes)
+    by_name = make(penalty=costs).fit(weak, NAMES)
+    by_code = make(penalty=costs, classes=classes).fit(weak, codes)
+    np.testing.assert_array_equal(classes[by_code.predict(weak)], by_name.predict(weak))
+    assert (by_name.predict(weak) == "barolo").sum() < (NAMES == "barolo").sum()
 
 
 def test_a_trained_model_is_calibrated_alone() -> None:

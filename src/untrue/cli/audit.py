@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from untrue.cli import options
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def audit(
             help="Count mistakes costlier than this as the zone; else the cheapest's cost."
         ),
     ] = None,
+    classes: options.Classes = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
@@ -82,6 +84,7 @@ def audit(
         probs=probs,
         tree=tree,
         delimiter=delimiter,
+        classes=options.names(classes),
         zone_above=zone_above,
         resamples=resamples,
         seed=seed,

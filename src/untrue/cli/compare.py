@@ -81,6 +81,7 @@ def compare(
         str | None, budget("Of the penalty in training: max (the usual), rows or none.")
     ] = None,
     target: Annotated[str | None, reading("The column to learn.")] = None,
+    classes: options.Classes = None,
     ignore: options.Ignore = None,
     categorical: options.Categorical = None,
     delimiter: options.Delimiter = None,
@@ -130,6 +131,7 @@ def compare(
             delimiter=delimiter,
             image_size=image_size,
             classes=comparison.classes_of(penalty),
+            label_names=tuple(options.names(classes) or ()),
         ),
     )
     costs = comparison.read_costs(penalty, subject.info)

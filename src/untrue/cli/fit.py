@@ -49,6 +49,7 @@ def fit(
     seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
     validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
+    classes: options.Classes = None,
     ignore: options.Ignore = None,
     categorical: options.Categorical = None,
     delimiter: options.Delimiter = None,
@@ -79,6 +80,7 @@ def fit(
         ignore=split_columns(ignore),
         delimiter=delimiter,
         image_size=image_size,
+        classes=options.names(classes),
     )
 
     from untrue.report.document.page import write

@@ -20,6 +20,13 @@ def reading(what: str, **more: Any) -> Any:
     return typer.Option(help=what, rich_help_panel=READING, **more)
 
 
+def names(text: str | None) -> list[str] | None:
+    """Class names from an option, where it was given."""
+    from untrue.tools.penalty_templates import split_names
+
+    return None if text is None else split_names(text)
+
+
 def machine(what: str) -> Any:
     return typer.Option(help=what, rich_help_panel=MACHINE)
 
@@ -34,6 +41,10 @@ Data = Annotated[
 ]
 Target = Annotated[
     str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
+]
+Classes = Annotated[
+    str | None,
+    reading("The names that labels 0, 1, ... stand for, in their order.", metavar="A,B,C"),
 ]
 Ignore = Annotated[str | None, reading("Columns to leave out.", metavar="COLS")]
 Categorical = Annotated[str | None, reading("Columns of numbers that are names.", metavar="COLS")]

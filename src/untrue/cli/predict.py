@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from untrue.cli import options
 from untrue.errors import ArgumentError
 
 app = typer.Typer()
@@ -36,6 +37,7 @@ def predict(
     penalty: Annotated[
         Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
     ] = None,
+    classes: options.Classes = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
     out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")] = Path(
         "predictions.csv"
@@ -59,7 +61,7 @@ def predict(
 
     costs = Penalty.load(penalty) if penalty else None
     loaded = load_model(model)
-    source = read_data(loaded, data, delimiter=delimiter)
+    source = read_data(loaded, data, delimiter=delimiter, classes=options.names(classes))
     found = run_predict(loaded, source, decision=decide, abstain_cost=abstain_cost, penalty=costs)
     n = len(found.predicted)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""

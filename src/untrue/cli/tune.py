@@ -74,6 +74,7 @@ def tune(
     validation_share: Annotated[
         float, training("Of the rest, held back in each training to stop by.")
     ] = 0.15,
+    classes: options.Classes = None,
     ignore: options.Ignore = None,
     categorical: options.Categorical = None,
     delimiter: options.Delimiter = None,
@@ -111,6 +112,7 @@ def tune(
         ignore=split_columns(ignore),
         delimiter=delimiter,
         image_size=image_size,
+        classes=options.names(classes),
     )
     _, costs = labels_of(source, costs, PLAIN)
     tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None

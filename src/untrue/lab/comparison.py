@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
 from untrue.lab.experiments import SCALES
 from untrue.lab.records import (
@@ -29,6 +29,7 @@ from untrue.lab.records import (
 from untrue.lab.strengths import strengths
 from untrue.losses import registry
 from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty.stated import has_names, penalty_over
 
 ON_TOP = "+cost"
 MOST_CLASSES = 500
@@ -157,8 +158,11 @@ def sweep(design: Design, info: DatasetInfo, *, scale: str, command: str) -> Swe
 
 
 def classes_of(text: str) -> tuple[str, ...]:
-    """The classes that a file of costs names; none when the penalty is no file."""
-    return Penalty.load(text).classes if Path(text).is_file() else ()
+    """The classes that a file of costs names; none when it names none or is no file."""
+    if not Path(text).is_file():
+        return ()
+    penalty = Penalty.load(text)
+    return penalty.classes if has_names(penalty) else ()
 
 
 def read_costs(text: str, info: DatasetInfo) -> Costs:
@@ -178,7 +182,20 @@ def read_costs(text: str, info: DatasetInfo) -> Costs:
             f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N or hierarchy; "
             f"got {text!r}, and there is no such file."
         )
-    return Costs(fixed=own_costs(Penalty.load(text, classes=info.classes)))
+    return Costs(fixed=own_costs(_over_classes(text, info)))
+
+
+def _over_classes(file: str, info: DatasetInfo) -> Penalty:
+    """The costs of a file in the order of the data's classes, by name."""
+    penalty = Penalty.load(file)
+    absent = [name for name in info.classes if name not in penalty.classes]
+    if has_names(penalty) and absent:
+        raise PenaltyError(
+            f"{file}: holds no class {absent[0]!r}, which {info.name} has"
+            f"{nearest(absent[0], penalty.classes) or '.'} The classes of a data set: "
+            "`untrue data show NAME`."
+        )
+    return penalty_over(penalty, info.classes)
 
 
 def own_costs(penalty: Penalty) -> PenaltySpec:

@@ -25,7 +25,8 @@ VALIDATION_SHARE = 0.15
 class OwnData:
     """Where the data are and how they are read, as `open_source` takes it.
 
-    classes: their names in the order of the penalty; empty: those found, sorted.
+    classes: their names in the order of the penalty; empty: those found, sorted. label_names: the
+    names that labels 0, 1, ... stand for; empty: labels are names.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class OwnData:
     delimiter: str | None = None
     image_size: int | None = None
     classes: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -43,7 +45,7 @@ class OwnData:
     @property
     def options(self) -> tuple[str, ...]:
         """The names of the options for reading that were given."""
-        names = ("target", "categorical", "ignore", "delimiter", "image_size")
+        names = ("target", "categorical", "ignore", "delimiter", "image_size", "label_names")
         return tuple(name for name in names if getattr(self, name))
 
     def open(self) -> Opened:
@@ -55,6 +57,7 @@ class OwnData:
             ignore=self.ignore,
             delimiter=self.delimiter,
             image_size=self.image_size,
+            classes=self.label_names or None,
         )
         if source.labels is None:
             raise DataError(f"{self.path} has no labels to learn from.")

@@ -45,7 +45,8 @@ def penalty_over(
            [1., 0.]])
     """
     if classes is not None:
-        return penalty_over(stated, classes).select(class_names(labels, classes))
+        names = class_names(labels, classes)
+        return penalty_over(stated, classes).select(names)
     names = class_names(labels)
     if stated is None:
         return Penalty.from_rules(names, {})
@@ -115,13 +116,13 @@ def class_names(
     if set(known).issuperset(names):
         return names
     codes = {str(code): name for code, name in enumerate(known)}
-    if not set(codes).issuperset(names):
-        strange = next(name for name in names if name not in known and name not in codes)
+    strange = next((name for name in names if name not in known and name not in codes), None)
+    if strange is not None:
         raise DataError(
             f"Label {strange!r} is not in `classes`"
             f"{nearest(strange, known) or f', which are {_few(known)}.'}"
         )
-    if not set(known).isdisjoint(names):
+    if not set(codes).issuperset(names):
         raise DataError(
             f"The labels {_few(sorted(set(names)))} mix names of `classes` and their codes."
         )

@@ -75,29 +75,47 @@ class BoostedClassifier(CostMetaEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise DataError(
-                f"Boosted trees need examples of two classes; all are of class "
-                f"{self.classes_.tolist()[0]!r}."
+                f"Boosted trees need examples of more than one class; got {len(y)} of one class."
             )
         self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
-        by_code = {"penalty": self.penalty_, "loss": self.loss, "alpha": self.alpha}
-        by_code["classes"] = self.penalty_.classes
-        model = clone(self.estimator)
-        if library == "lightgbm":
-            model.set_params(objective=boosting.lightgbm_objective(**by_code))
-            # LightGBM's own metric would take the raw scores for probabilities.
-            if not callable(params.get("eval_metric")) and model.get_params().get("metric") is None:
-                model.set_params(metric="None")
-                params = {"eval_metric": boosting.lightgbm_metric(**by_code)} | params
-        else:
-            model.set_params(objective=boosting.xgboost_objective(**by_code))
-            if model.get_params().get("eval_metric") is None:
-                model.set_params(eval_metric=boosting.xgboost_metric(**by_code))
-            y = positions(y, self.classes_)
-            if params.get("eval_set"):
-                pairs = [(each, positions(of, self.classes_)) for each, of in params["eval_set"]]
-                params = params | {"eval_set": pairs}
-        self._adopt(model.fit(X, y, **params))
+        model = self._with_objective(clone(self.estimator), library)
+        if library == "lightgbm" and params.get("eval_metric") is None:
+            params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
+        self._adopt(model.fit(X, positions(y, self.classes_), **self._coded(params)))
         return self
+
+    def _with_objective(self, model: Any, library: boosting.Library) -> Any:
+        given = model.get_params()
+        if library == "xgboost":
+            if given.get("eval_metric") is None:
+                model.set_params(eval_metric=boosting.xgboost_metric(**self._stated()))
+            return model.set_params(objective=boosting.xgboost_objective(**self._stated()))
+        if given.get("metric") is None:
+            # LightGBM's own metric would take the raw scores for probabilities.
+            model.set_params(metric="None")
+        if isinstance(given["class_weight"], dict):
+            labels, weights = zip(*given["class_weight"].items(), strict=True)
+            codes = positions(labels, self.classes_).tolist()
+            model.set_params(class_weight=dict(zip(codes, weights, strict=True)))
+        return model.set_params(objective=boosting.lightgbm_objective(**self._stated()))
+
+    def _stated(self) -> dict[str, Any]:
+        """What objective and metric are told: costs by the codes of the sorted labels."""
+        return {"penalty": self.penalty_.matrix(), "loss": self.loss, "alpha": self.alpha}
+
+    def _coded(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The labels of the examples to evaluate on as codes too."""
+        coded = dict(params)
+        if coded.get("eval_set") is not None:
+            pairs = coded["eval_set"]
+            pairs = [pairs] if isinstance(pairs, tuple) else pairs
+            coded["eval_set"] = [(x, positions(y, self.classes_)) for x, y in pairs]
+        if coded.get("eval_y") is not None:
+            given = coded["eval_y"]
+            several = isinstance(given, tuple)
+            found = tuple(positions(y, self.classes_) for y in (given if several else (given,)))
+            coded["eval_y"] = found if several else found[0]
+        return coded
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""

@@ -102,24 +102,32 @@ def test_the_zone_means_one_thing_everywhere(
     np.testing.assert_array_equal(spec.mask(DatasetInfo("own", tuple(CLASSES), (), "", 0, 0)), zone)
 
 
-def test_positions_are_read_as_labels(
+def test_numbers_are_never_taken_for_named_classes_unless_it_is_said_which(
     answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     true, probs = answers
     predicted = probs.argmax(axis=1)
-    pa.parquet.write_table(
-        pa.table({"truth": true, "predicted": predicted}), tmp_path / "p.parquet"
-    )
-    found = audit(tmp_path / "p.parquet", Penalty.from_rules(CLASSES, {}))
-    assert found.summary.accuracy == pytest.approx((true == predicted).mean())
-    assert "0 is taken for the first class of the penalty, 'cat'" in found.notes[0]
-
-
-def test_numbers_beyond_the_classes_are_no_positions(tmp_path: Path) -> None:
-    table = pa.table({"truth": [0, 4], "predicted": [0, 1]})
+    order = [CLASSES.index(name) for name in sorted(CLASSES)]  # as a LabelEncoder numbers them
+    code = np.argsort(order)
+    table = pa.table({"truth": code[true], "predicted": np.array(CLASSES)[predicted]})
     pa.parquet.write_table(table, tmp_path / "p.parquet")
-    with pytest.raises(DataError, match=r"data row 1, column 'truth', holds an unknown label '0'"):
-        audit(tmp_path / "p.parquet", Penalty.from_rules(CLASSES, {}))
+    costs = Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0})
+    with pytest.raises(DataError, match=r"column 'truth', holds an unknown label .*--classes"):
+        audit(tmp_path / "p.parquet", costs)
+    found = audit(tmp_path / "p.parquet", costs, classes=sorted(CLASSES))
+    assert found.summary.expected_cost == pytest.approx(costs.cost(true, predicted).mean())
+
+
+def test_a_penalty_without_names_takes_those_of_the_labels_in_sorted_order(
+    answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    true, probs = answers
+    named = Penalty.from_rules(sorted(CLASSES), {("cat", "dog"): 9.0})
+    path = write(tmp_path / "p.parquet", true, probs, predicted=np.array(CLASSES)[probs.argmax(1)])
+    found = audit(path, Penalty.from_matrix(named.matrix()), resamples=50)
+    assert found.summary.expected_cost == audit(path, named, resamples=50).summary.expected_cost
+    assert found.columns.probs == tuple(f"prob_{name}" for name in sorted(CLASSES))
+    assert "in sorted order: carp, cat, dog, pike" in found.notes[0]
 
 
 def test_abstentions_are_counted_and_left_out_on_both_sides(

@@ -11,8 +11,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from untrue import Penalty
-from untrue.errors import ArgumentError, DataError, UntrueWarning
-from untrue.tools.fitting.fit import FitResult, fit
+from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
+from untrue.tools.fitting.fit import FitResult, fit, labels_of
 from untrue.tools.fitting.networks import NetworkSpec, build, choose_network
 from untrue.tools.fitting.predict import predict, read_data
 from untrue.tools.fitting.training import Examples, Settings, logits_of, mean_loss, train
@@ -156,15 +156,33 @@ def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
     digits = load_digits()
     np.savez(tmp_path / "d.npz", X=digits.data[:400], y=digits.target[:400])
     source = open_source(tmp_path / "d.npz")
-    costs = Penalty.from_rules([f"digit {i}" for i in range(10)], {}, default=1.0)
+    names = [f"digit {i}" for i in range(10)]
+    costs = Penalty.from_rules(names[::-1], {}, default=1.0)
+    with pytest.raises(DataError, match=r"column 'y', holds an unknown label '0'.*--classes NAME"):
+        fit(source, costs)
+    source = open_source(tmp_path / "d.npz", classes=names)
     found = fit(source, costs, settings=Settings(epochs=15, learning_rate=5e-3), baseline=False)
     assert source.kind == "npz table"
     assert found.variants[0].summary.accuracy > 0.7
-    answers = predict(found.model, read_data(found.model, tmp_path / "d.npz"))
-    assert (answers.predicted == digits.target[:400]).mean() > 0.9
+    answers = predict(found.model, read_data(found.model, tmp_path / "d.npz", classes=names))
+    # In the order of the penalty.
+    assert (9 - answers.predicted == digits.target[:400]).mean() > 0.9
     np.savez(tmp_path / "wide.npz", X=digits.data[:5, :60])
     with pytest.raises(DataError, match="the model learned from 64 columns; 'X' has 60"):
         predict(found.model, read_data(found.model, tmp_path / "wide.npz"))
+
+
+def test_a_penalty_without_names_goes_by_the_sorted_labels_and_says_so(
+    patients_csv: Path, patient_costs: Penalty
+) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+    ordered = patient_costs.select(["benign", "healthy", "tumour"])
+    with pytest.warns(UntrueWarning, match=r"no class names.*: benign, healthy, tumour"):
+        _, found = labels_of(source, Penalty.from_matrix(ordered.matrix()), "bilinear")
+    assert found.classes == ordered.classes
+    np.testing.assert_array_equal(found.matrix(), ordered.matrix())
+    with pytest.raises(PenaltyError, match="is for 2 classes, but the data have 3: benign"):
+        labels_of(source, Penalty.from_ordinal(2), "bilinear")
 
 
 @pytest.mark.parametrize("layout", ["NHW", "NHWC", "NCHW"])

@@ -212,6 +212,19 @@ def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
         tuned(**options)
 
 
+def test_codes_for_named_classes_are_answered_with_codes() -> None:
+    names = [f"digit {i}" for i in range(10)]
+    costs = Penalty.from_rules(names[::-1], {})
+    options: dict[str, Any] = {"budgets": "digit 3->digit 8 <= 50%", "network": "linear"}
+    with pytest.raises(DataError, match=r"unknown label '0'.*`classes`"):
+        tune(X, Y, penalty=costs, **options)
+    found = tune(
+        X, Y, penalty=costs, classes=names, epochs=6, repetitions=2, trials=0, learning_rate=0.01,
+        **options,
+    )  # fmt: skip
+    assert (found.predict(X) == Y).mean() > 0.8
+
+
 def test_wrong_data_are_told() -> None:
     with pytest.raises(ArgumentError, match="`y` must hold the labels of the examples"):
         tune(X, budgets=BUDGET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,20 @@ from untrue.metrics.inputs import BLOCK_VALUES, IntArray
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty.stated import class_names, named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.reading.columns import Columns, choose
-from untrue.tools.reading.labels import LabelReader
-from untrue.tools.reading.tables import Kind, TableFile, codes, matrix, open_table, read_table
+from untrue.tools.reading.labels import abstained_text, positions
+from untrue.tools.reading.tables import (
+    Kind,
+    TableFile,
+    codes,
+    listed,
+    matrix,
+    open_table,
+    read_table,
+)
 
 BINS = 15
 # Rounded probabilities pass; what is off by more is not a probability.
@@ -77,13 +87,17 @@ class AuditResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """A file of predictions: classes by position (N,), -1 where it abstains; probs (N, k)."""
+    """A file of predictions: classes by position (N,), -1 where it abstains; probs (N, k).
+
+    penalty: as given, with the names of the labels where it has none of its own
+    """
 
     file: TableFile
     columns: Columns
     true: IntArray
     predicted: IntArray
     probs: npt.NDArray[np.floating[Any]] | None
+    penalty: Penalty
     notes: tuple[str, ...]
 
 
@@ -96,14 +110,26 @@ def audit(
     probs: str | None = None,
     tree: Hierarchy | None = None,
     delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
     zone_above: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> AuditResult:
-    """Read predictions and measure them; `tree` has the penalty's classes, in their order."""
+    """Read predictions and measure them; `tree` has the penalty's classes, in their order.
+
+    Labels are matched with the penalty's classes by name; classes: the names that labels 0, 1, ...
+    stand for.
+    """
     read = read_predictions(
-        path, penalty.classes, truth=truth, predicted=predicted, probs=probs, delimiter=delimiter
+        path,
+        penalty,
+        truth=truth,
+        predicted=predicted,
+        probs=probs,
+        delimiter=delimiter,
+        classes=classes,
     )
+    penalty = read.penalty
     if tree is None and isinstance(penalty, TreePenalty):
         tree = penalty.tree
     grouped = super_classes(tree) if tree is not None else None
@@ -177,16 +203,17 @@ def dense(penalty: Penalty) -> Penalty:
 
 def read_predictions(
     path: Path,
-    classes: tuple[str, ...],
+    penalty: Penalty,
     *,
     truth: str | None = None,
     predicted: str | None = None,
     probs: str | None = None,
     delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Predictions:
-    """Read and check a file of predictions."""
+    """Read and check a file of predictions; `classes` as in `audit`."""
     file = open_table(path, delimiter=delimiter)
-    columns = choose(file, classes, truth=truth, predicted=predicted, probs=probs)
+    columns = choose(file, penalty.classes, truth=truth, predicted=predicted, probs=probs)
     wanted: dict[str, Kind] = {columns.truth: "label"}
     wanted |= {columns.predicted: "label"} if columns.predicted else {}
     wanted |= dict.fromkeys(columns.probs or (), "number")
@@ -196,36 +223,44 @@ def read_predictions(
     predicted_codes, predicted_names = (
         codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
     )
-    reader = LabelReader.for_labels(classes, [*true_names, *predicted_names])
-    if reader.by_position:
+    none = abstained_text(classes or penalty.classes)
+    given = [name for name in predicted_names if name != none]
+    answers = dict(zip(given, class_names(given, classes), strict=True))
+    true_names = class_names(true_names, classes)
+    named = named_for(penalty, {*true_names, *answers.values()})
+    if named is not penalty:
         notes.append(
-            "the labels are numbers and no class is called so: 0 is taken for the first class of "
-            f"the penalty, {classes[0]!r}, and so on"
+            "the penalty has no class names; its rows are taken for the labels in sorted order: "
+            f"{listed(named.classes)}"
         )
-    true = reader.positions(true_codes, true_names, column=columns.truth, source=str(path))
+        # Its columns of probabilities are found by the names.
+        columns = choose(file, named.classes, truth=truth, predicted=predicted, probs=probs)
+        table = read_table(file, wanted | dict.fromkeys(columns.probs or (), "number"))
+    true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
     scores = None
     if columns.probs is not None:
         scores = matrix(table, columns.probs, file)
         check_probs(scores, columns.probs, str(path))
     if columns.predicted is not None:
-        answers = reader.positions(
+        found = positions(
             predicted_codes,
-            predicted_names,
+            [answers.get(name, abstained_text(named.classes)) for name in predicted_names],
+            named.classes,
             column=columns.predicted,
             source=str(path),
             may_abstain=True,
         )
     else:
         assert scores is not None  # `choose` found one of the two
-        answers = scores.argmax(axis=1)
+        found = scores.argmax(axis=1)
         notes.append("no column of predictions: the most probable class is taken for the answer")
-    abstained = int((answers < 0).sum())
+    abstained = int((found < 0).sum())
     if abstained:
         notes.append(
-            f"{abstained:,} of {len(answers):,} predictions abstain; the measures are "
+            f"{abstained:,} of {len(found):,} predictions abstain; the measures are "
             "about the others"
         )
-    return Predictions(file, columns, true, answers, scores, tuple(notes))
+    return Predictions(file, columns, true, found, scores, named, tuple(notes))
 
 
 def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:

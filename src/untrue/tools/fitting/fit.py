@@ -19,6 +19,7 @@ from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty
+from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.fitting.model import Model, argmax, calibrated
@@ -35,7 +36,8 @@ from untrue.tools.fitting.training import (
     train,
 )
 from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.sources import Source, class_positions
+from untrue.tools.reading.sources import Labels, Source, class_positions
+from untrue.tools.reading.tables import listed
 
 PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
@@ -171,7 +173,22 @@ def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntAr
         present = np.unique(source.labels.codes)
         names = sorted(source.labels.names[code] for code in present.tolist())
         penalty = Penalty.from_rules(names, {}, default=1.0)
+    penalty = named_by(source.labels, penalty)
     return class_positions(source.labels, penalty.classes, str(source.path)), penalty
+
+
+def named_by(labels: Labels, penalty: Penalty) -> Penalty:
+    """The penalty, with the names of the labels in sorted order where it has none of its own."""
+    present = [labels.names[code] for code in np.unique(labels.codes).tolist()]
+    named = named_for(penalty, present)
+    if named is not penalty:
+        warnings.warn(
+            "the penalty has no class names; its rows are taken for the labels in sorted order: "
+            f"{listed(named.classes)}",
+            UntrueWarning,
+            stacklevel=4,
+        )
+    return named
 
 
 def _name(loss: str, alpha: float) -> str:

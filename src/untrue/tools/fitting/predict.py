@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
+from untrue.penalty.stated import penalty_over
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.needs import need
 from untrue.tools.reading.features import Schema
-from untrue.tools.reading.labels import ABSTAINED, LabelReader
+from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.sources import Labels, Source, open_source
 from untrue.tools.reading.tables import listed
@@ -45,14 +47,22 @@ class Predicted:
         return int((self.predicted < 0).sum())
 
 
-def read_data(model: Model, path: Path, *, delimiter: str | None = None) -> Source:
-    """The data at `path`, of the kind the model was fitted to."""
+def read_data(
+    model: Model,
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> Source:
+    """The data at `path`, of the kind the model was fitted to; see `open_source`."""
     schema = (
         model.preprocessing.schema
         if isinstance(model.preprocessing, TablePreprocessing)
         else Schema((), ())
     )
-    source = open_source(path, target=model.target, schema=schema, delimiter=delimiter)
+    source = open_source(
+        path, target=model.target, schema=schema, delimiter=delimiter, classes=classes
+    )
     if source.kind != model.kind:
         raise DataError(
             f"The model was fitted to data of kind {model.kind!r}; {path} is {source.kind!r}."
@@ -84,18 +94,13 @@ def predict(
         what = "--abstain-cost" if abstain_cost is not None else "--penalty"
         why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
         raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
-    if penalty is not None and set(penalty.classes) != set(model.classes):
-        odd = sorted(set(penalty.classes) ^ set(model.classes))
-        raise ArgumentError(
-            f"The penalty must be about the model's classes; {odd[0]!r} is in one only."
-        )
+    costs = model.penalty if penalty is None else penalty_over(penalty, model.classes)
     probs = model.probs(source.inputs(model.preprocessing), source=str(source.path))
     if decision == "argmax":
         predicted = argmax(probs)
     elif model.decision is not None and decision == "tuned":
         predicted = decide(probs, model.decision)
     else:
-        costs = model.penalty if penalty is None else penalty.select(list(model.classes))
         predicted = decide(probs, costs, abstain_cost)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
@@ -106,10 +111,10 @@ def _warn_of_unknown(labels: Labels, model: Model) -> None:
     """True classes that the model cannot say."""
     present = {labels.names[code] for code in np.unique(labels.codes).tolist() if code >= 0}
     unknown = sorted(present - set(model.classes))
-    if unknown and not LabelReader.for_labels(model.classes, present).by_position:
+    if unknown:
         warnings.warn(
             f"{labels.column!r} has {len(unknown)} class{'es' * (len(unknown) > 1)} that the model "
-            f"does not know: {listed(unknown)}",
+            f"does not know: {listed(unknown)}.{numbered(unknown[0], model.classes)}",
             UntrueWarning,
             stacklevel=3,
         )
@@ -127,14 +132,13 @@ def write_predictions(found: Predicted, path: Path) -> Path:
     `predicted`; `prob_CLASS` for each class.
     """
     arrow, csv_writer = need("pyarrow", "Predicting"), need("pyarrow.csv", "Predicting")
-    names = np.array([*found.classes, ABSTAINED], dtype=object)
+    names = np.array([*found.classes, abstained_text(found.classes)], dtype=object)
     columns: dict[str, Any] = {}
     if found.ids is not None:
         columns[found.ids[0]] = list(found.ids[1])
     if found.truth is not None:
-        given = LabelReader.for_labels(found.classes, found.truth.names)
-        true = [found.classes[int(n)] if given.by_position else n for n in found.truth.names]
-        columns["truth"] = np.array(true, dtype=object)[found.truth.codes].tolist()
+        true = np.array(found.truth.names, dtype=object)
+        columns["truth"] = true[found.truth.codes].tolist()
     columns["predicted"] = names[found.predicted].tolist()
     columns |= {f"prob_{name}": found.probs[:, j] for j, name in enumerate(found.classes)}
     table = arrow.table(columns)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,51 +11,50 @@ from untrue.errors import DataError, nearest
 from untrue.metrics.inputs import IntArray
 from untrue.tools.reading.tables import listed, where
 
-# How a prediction says that it gives none; `untrue predict --abstain-cost` writes it.
-ABSTAINED = "(abstained)"
+
+def abstained_text(classes: Sequence[str]) -> str:
+    """What `untrue predict --abstain-cost` writes for no answer: a text that no class is called.
+
+    >>> abstained_text(["cat", "dog"]), abstained_text(["cat", "(abstained)"])
+    ('(abstained)', '((abstained))')
+    """
+    text = "(abstained)"
+    while text in classes:
+        text = f"({text})"
+    return text
 
 
-@dataclass(frozen=True, slots=True)
-class LabelReader:
-    """Knows the classes, and whether a file has their names or their positions."""
+def positions(
+    codes: npt.NDArray[np.int32],
+    labels: Sequence[str],
+    classes: Sequence[str],
+    *,
+    column: str,
+    source: str,
+    may_abstain: bool = False,
+) -> IntArray:
+    """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error."""
+    position = {name: i for i, name in enumerate(classes)}
+    if may_abstain:
+        position[abstained_text(classes)] = -1
+    found = np.empty(len(labels), dtype=np.int64)
+    for code, label in enumerate(labels):
+        if label not in position:
+            row = int(np.argmax(codes == code))
+            hint = nearest(label, classes) or f"; known are {listed(classes)}."
+            raise DataError(
+                f"{source}: {where(row, column)} holds an unknown label {label!r}{hint}"
+                f"{numbered(label, classes)}"
+            )
+        found[code] = position[label]
+    return found[codes]
 
-    classes: tuple[str, ...]
-    by_position: bool = False
 
-    @classmethod
-    def for_labels(cls, classes: Sequence[str], labels: Iterable[str]) -> LabelReader:
-        """Positions are meant when every label is one ("0" to "k - 1") and none is a name."""
-        known = set(classes)
-        given = [label for label in labels if label != ABSTAINED]
-        numbered = bool(given) and all(
-            label not in known and label.isascii() and label.isdigit() and int(label) < len(classes)
-            for label in given
-        )
-        return cls(tuple(classes), numbered)
-
-    def positions(
-        self,
-        codes: npt.NDArray[np.int32],
-        labels: Sequence[str],
-        *,
-        column: str,
-        source: str,
-        may_abstain: bool = False,
-    ) -> IntArray:
-        """The class of each row, (N,); -1 where it abstains. An unknown label is an error."""
-        position = {name: i for i, name in enumerate(self.classes)}
-        found = np.empty(len(labels), dtype=np.int64)
-        for code, label in enumerate(labels):
-            if self.by_position:
-                found[code] = -1 if label == ABSTAINED else int(label)
-            elif label in position:
-                found[code] = position[label]
-            elif label == ABSTAINED and may_abstain:
-                found[code] = -1
-            else:
-                row = int(np.argmax(codes == code))
-                hint = nearest(label, self.classes) or f"; known are {listed(self.classes)}."
-                raise DataError(
-                    f"{source}: {where(row, column)} holds an unknown label {label!r}{hint}"
-                )
-        return found[codes]
+def numbered(label: str, classes: Sequence[str]) -> str:
+    """A word on labels that may be codes 0, 1, ... for the classes."""
+    if not (label.isascii() and label.isdigit() and int(label[:9]) <= len(classes)):
+        return ""
+    return (
+        " If the labels are numbers that stand for classes, name these in the order of the "
+        "numbers: --classes NAME_OF_0,NAME_OF_1,... (in Python, `classes`)."
+    )

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
+from untrue.penalty.stated import class_names
 from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
 from untrue.tools.reading.images import (
     ImageFiles,
@@ -25,7 +26,7 @@ from untrue.tools.reading.images import (
     list_images,
     read_images,
 )
-from untrue.tools.reading.labels import LabelReader
+from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
 from untrue.tools.reading.tables import codes, is_table, listed, open_table, read_table
 
@@ -158,17 +159,19 @@ def open_source(
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
     image_size: int | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Source:
     """Read what `path` is. With a `schema` (of a model) labels may be absent; else they are needed.
 
-    A folder with `train/` and `test/` keeps that split.
+    A folder with `train/` and `test/` keeps that split. classes: the names that labels 0, 1, ...
+    stand for.
     """
     if path.is_dir():
         return _open_folder(path, image_size, labelled=schema is None)
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
     if path.suffix.lower() == ".npz":
-        return _open_arrays(path, target or "y", needed=schema is None)
+        return _open_arrays(path, target or "y", needed=schema is None, classes=classes)
     if not is_table(path):
         raise DataError(
             f"{path} is neither a table (.csv, .parquet), nor an .npz file, nor a folder of images."
@@ -185,7 +188,8 @@ def open_source(
     if target is not None and target in file.names:
         column = read_table(file, {target: "label"})
         if learning or not column[target].null_count:
-            labels = Labels(*_tupled(codes(column, target, file)), target)
+            found, names = codes(column, target, file)
+            labels = Labels(found, tuple(class_names(names, classes)), target)
         else:
             warnings.warn(
                 f"column {target!r} has empty cells; it is not copied as the truth",
@@ -215,7 +219,7 @@ def _folder_labels(images: ImageFiles) -> Labels:
     return Labels(found.astype(np.int32), tuple(names.tolist()), "folder")
 
 
-def _open_arrays(path: Path, target: str, *, needed: bool) -> Source:
+def _open_arrays(path: Path, target: str, *, needed: bool, classes: Sequence[str] | None) -> Source:
     try:
         with np.load(path, allow_pickle=False) as content:
             arrays = {name: content[name] for name in ("X", target) if name in content.files}
@@ -228,14 +232,19 @@ def _open_arrays(path: Path, target: str, *, needed: bool) -> Source:
         raise DataError(f"{path} must hold an array 'X'; it holds {listed(held) or 'nothing'}.")
     if target not in arrays and needed:
         raise DataError(f"{path} must hold labels as {target!r}; it holds {listed(held)}.")
-    return array_source(arrays["X"], arrays.get(target), path=path, target=target)
+    return array_source(arrays["X"], arrays.get(target), path=path, target=target, classes=classes)
 
 
 def array_source(
-    x: npt.NDArray[Any], y: npt.NDArray[Any] | None, *, path: Path, target: str = "y"
+    x: npt.NDArray[Any],
+    y: npt.NDArray[Any] | None,
+    *,
+    path: Path,
+    target: str = "y",
+    classes: Sequence[str] | None = None,
 ) -> Source:
     """Arrays as data: numbers (N, features) or images; `path` is what messages call them."""
-    labels = _array_labels(path, target, y, len(x)) if x.ndim else None
+    labels = _array_labels(path, target, y, len(x), classes) if x.ndim else None
     if x.dtype.kind not in "fiub" or x.ndim not in (2, 3, 4) or not x.size:
         raise DataError(
             f"{path}: 'X' must hold numbers of shape (N, features), (N, height, width) or "
@@ -271,7 +280,9 @@ def _channels_first(path: Path, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(x if keep else x.astype(np.float32))
 
 
-def _array_labels(path: Path, name: str, y: npt.NDArray[Any] | None, n: int) -> Labels | None:
+def _array_labels(
+    path: Path, name: str, y: npt.NDArray[Any] | None, n: int, classes: Sequence[str] | None
+) -> Labels | None:
     if y is None:
         return None
     if y.ndim != 1 or len(y) != n or y.dtype.kind not in "iuUSb":
@@ -281,16 +292,9 @@ def _array_labels(path: Path, name: str, y: npt.NDArray[Any] | None, n: int) -> 
         )
     text = np.char.decode(y) if y.dtype.kind == "S" else y
     names, found = np.unique(text, return_inverse=True)
-    return Labels(found.astype(np.int32), tuple(str(each) for each in names.tolist()), name)
+    return Labels(found.astype(np.int32), tuple(class_names(names.tolist(), classes)), name)
 
 
 def class_positions(labels: Labels, classes: Sequence[str], source: str) -> IntArray:
-    """The class of each example, by name; numbers that no class is called are positions."""
-    reader = LabelReader.for_labels(classes, labels.names)
-    return reader.positions(labels.codes, labels.names, column=labels.column, source=source)
-
-
-def _tupled(
-    found: tuple[npt.NDArray[np.int32], list[str]],
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    return found[0], tuple(found[1])
+    """The class of each example, by name."""
+    return positions(labels.codes, labels.names, classes, column=labels.column, source=source)

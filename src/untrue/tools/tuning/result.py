@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,9 @@ class TuneResult:
         return f"TuneResult({self.setting.name!r}, {n} budget{'s' * (n != 1)} {held})"
 
 
-def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
+def as_source(
+    data: Any, y: Any, *, target: str | None = None, classes: Sequence[str] | None = None
+) -> Source:
     """Arrays with labels, a path, or a source as it is."""
     if y is not None:
         if target is not None:
@@ -156,9 +159,9 @@ def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
             if odd:
                 raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
             labels = labels.astype(str)
-        return array_source(np.asarray(data), labels, path=ARRAYS)
+        return array_source(np.asarray(data), labels, path=ARRAYS, classes=classes)
     if isinstance(data, str | Path):
-        return open_source(Path(data), target=target)
+        return open_source(Path(data), target=target, classes=classes)
     if hasattr(data, "fit_preprocessing"):
         source: Source = data
         return source
@@ -167,9 +170,17 @@ def as_source(data: Any, y: Any, *, target: str | None = None) -> Source:
     )
 
 
-def answer_labels(y: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
-    """(k,) The label of each class: whole numbers for whole numbers, else names."""
+def answer_labels(
+    y: Any, classes: tuple[str, ...], names: Sequence[str] | None
+) -> npt.NDArray[Any]:
+    """(k,) The label of each class: whole numbers for whole numbers, else names.
+
+    names: those that the numbers in `y` stand for, in their order
+    """
     if y is not None and np.asarray(y).dtype.kind in "iu":
-        named = all(name.lstrip("-").isdecimal() for name in classes)
-        return np.array([int(name) for name in classes]) if named else np.arange(len(classes))
+        codes = {name: code for code, name in enumerate(names or ())}
+        if codes.keys() >= set(classes):
+            return np.array([codes[name] for name in classes])
+        if all(name.lstrip("-").isdecimal() for name in classes):
+            return np.array([int(name) for name in classes])
     return np.array(classes)

@@ -65,6 +65,7 @@ def tune(
     validation_share: float = 0.15,
     seed: int = 0,
     target: str | None = None,
+    classes: Sequence[str] | None = None,
     record: str | Path | None = None,
     on_epoch: Callable[[str, Progress], None] | None = None,
     tell: Callable[[str], None] | None = None,
@@ -75,7 +76,9 @@ def tune(
                        `untrue fit` takes it, with `target`, the column of the labels
     budgets            texts such as "tumour->benign <= 0.5%", or `Budget`s. A count of errors is
                        about the held-out part, and the same rate everywhere else
-    penalty            what mistakes cost; without one all cost 1
+    penalty            what mistakes cost; without one all cost 1. Its classes are matched with the
+                       labels by name
+    classes            where labels are codes 0, 1, ... that stand for names: these, in their order
     max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
                        is a price and no promise: judged by the paired difference, not by a bound
     losses             to try once no decision rule will do; () tries none
@@ -105,7 +108,7 @@ def tune(
         seed=seed,
     )
     _check_settings(settings)
-    source = as_source(data, y, target=target)
+    source = as_source(data, y, target=target, classes=classes)
     labels, penalty = labels_of(source, penalty, PLAIN)
     parts = part(
         labels,
@@ -152,7 +155,7 @@ def tune(
         plain,
         made,
         notes,
-        answer_labels(y, penalty.classes),
+        answer_labels(y, penalty.classes, classes),
         time.perf_counter() - started,
     )
 

@@ -1,0 +1,151 @@
+"""`BoostedClassifier` matches costs with labels by name, and answers with labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from untrue import Penalty, boosting, decide
+from untrue.errors import ArgumentError, DataError
+from untrue.sklearn import BoostedClassifier
+
+LIGHTGBM: dict[str, Any] = {
+    "n_estimators": 20, "num_leaves": 8, "min_child_samples": 5, "verbose": -1, "n_jobs": 1,
+}  # fmt: skip
+XGBOOST: dict[str, Any] = {"n_estimators": 20, "max_depth": 3, "n_jobs": 1}
+TREES = [
+    pytest.param(lightgbm.LGBMClassifier(**LIGHTGBM), id="lightgbm"),
+    pytest.param(xgboost.XGBClassifier(**XGBOOST), id="xgboost"),
+]
+X, Y = load_breast_cancer(return_X_y=True)
+LABELS = np.array(["malignant", "benign"])[Y]  # 0 is malignant, but "benign" sorts first
+COSTS = Penalty.from_rules(["malignant", "benign"], {("malignant", "benign"): 20.0})
+# Weights are not repetitions where a tree bins the columns; the check of array API input skips
+# itself.
+LEFT_OUT = {
+    "check_array_api_input",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+CHECKS = [
+    (estimator, check)
+    for estimator, check in estimator_checks_generator(
+        BoostedClassifier(
+            lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1, n_jobs=1)
+        )
+    )
+    if check.func.__name__ not in LEFT_OUT
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"), CHECKS, ids=[check.func.__name__ for _, check in CHECKS]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_checks_pass(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("trees", TREES)
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        COSTS,
+        {("malignant", "benign"): 20.0},
+        [[0.0, 1.0], [20.0, 0.0]],
+        Penalty.from_matrix([[0.0, 1.0], [20.0, 0.0]]),
+    ],
+    ids=["named", "rules", "matrix", "nameless"],
+)
+def test_costs_are_matched_with_the_labels_by_name(trees: Any, penalty: Any) -> None:
+    x, test, y, truth = train_test_split(X, LABELS, test_size=0.5, random_state=0)
+    missed, alarms = {}, {}
+    for alpha in (0.0, 0.7):
+        said = BoostedClassifier(trees, penalty, alpha=alpha).fit(x, y).predict(test)
+        missed[alpha] = ((truth == "malignant") & (said == "benign")).sum()
+        alarms[alpha] = ((truth == "benign") & (said == "malignant")).sum()
+    assert missed[0.7] < missed[0.0]
+    assert alarms[0.7] >= alarms[0.0]
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_codes_are_matched_by_classes_and_refused_without(trees: Any) -> None:
+    by_name = BoostedClassifier(trees, COSTS).fit(X, LABELS)
+    by_code = BoostedClassifier(trees, COSTS, classes=["malignant", "benign"]).fit(X, Y)
+    np.testing.assert_allclose(
+        by_code.predict_proba(X), by_name.predict_proba(X)[:, ::-1], atol=1e-5
+    )
+    with pytest.raises(ValueError, match=r"no class '0'.*give the names as `classes`"):
+        BoostedClassifier(trees, COSTS).fit(X, Y)
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_it_answers_with_labels_and_probabilities_of_several_classes(trees: Any) -> None:
+    digits, number = load_digits(return_X_y=True)
+    names = np.array([f"digit {n}" for n in number])
+    costs = Penalty.from_rules(sorted(set(names)), {("digit 1", "digit 8"): 30.0})
+    model = BoostedClassifier(trees, costs, decision="cost").fit(digits, names)
+    probs = model.predict_proba(digits)
+    assert probs.shape == (len(names), 10)
+    np.testing.assert_allclose(probs.sum(1), 1.0)
+    np.testing.assert_array_equal(model.predict(digits), model.classes_[decide(probs, costs)])
+    assert model.score(digits, names) > 0.9
+
+
+def test_it_grows_the_trees_of_the_bare_objective() -> None:
+    trees = lightgbm.LGBMClassifier(**LIGHTGBM)
+    model = BoostedClassifier(trees, COSTS, "log-bilinear", 0.3).fit(X, LABELS)
+    costs = COSTS.select(["benign", "malignant"]).matrix()
+    bare = lightgbm.LGBMClassifier(
+        objective=boosting.lightgbm_objective(costs, "log-bilinear", 0.3), **LIGHTGBM
+    ).fit(X, LABELS)
+    raw = bare.predict_proba(X, raw_score=True)
+    np.testing.assert_array_equal(model.predict_proba(X), boosting.probs(raw))
+
+
+def test_weights_by_label_reach_the_trees() -> None:
+    weighted = lightgbm.LGBMClassifier(class_weight={"malignant": 9.0}, **LIGHTGBM)
+    model = BoostedClassifier(weighted, COSTS).fit(X, LABELS)
+    weight = np.where(LABELS == "malignant", 9.0, 1.0)
+    by_example = BoostedClassifier(lightgbm.LGBMClassifier(**LIGHTGBM), COSTS)
+    by_example.fit(X, LABELS, sample_weight=weight)
+    np.testing.assert_allclose(model.predict_proba(X), by_example.predict_proba(X))
+
+
+def test_training_stops_early_by_our_loss() -> None:
+    x, test, y, truth = train_test_split(X, LABELS, test_size=0.5, random_state=0)
+    trees = lightgbm.LGBMClassifier(**{**LIGHTGBM, "n_estimators": 300, "learning_rate": 0.3})
+    stop = lightgbm.early_stopping(5, verbose=False)
+    model = BoostedClassifier(trees, COSTS).fit(x, y, eval_X=test, eval_y=truth, callbacks=[stop])
+    history = model.estimator_.evals_result_["valid_0"]
+    assert list(history) == ["bilinear-loss"]
+    assert model.estimator_.best_iteration_ < 300
+    other = xgboost.XGBClassifier(
+        **{**XGBOOST, "n_estimators": 300, "learning_rate": 0.3}, early_stopping_rounds=5
+    )
+    found = BoostedClassifier(other, COSTS).fit(x, y, eval_set=[(test, truth)], verbose=False)
+    # XGBoost stops by the last of its metrics.
+    assert list(found.estimator_.evals_result()["validation_0"])[-1] == "bilinear-loss"
+    assert found.estimator_.best_iteration < 300
+
+
+def test_what_is_wrong_is_said_at_fit() -> None:
+    with pytest.raises(ArgumentError, match="must be an LGBMClassifier or an XGBClassifier; got L"):
+        BoostedClassifier(LogisticRegression()).fit(X, Y)
+    trees = lightgbm.LGBMClassifier(**LIGHTGBM)
+    with pytest.raises(ArgumentError, match=r"`alpha` must lie in \[0, 1\]; got 2"):
+        BoostedClassifier(trees, alpha=2.0).fit(X, Y)
+    with pytest.raises(DataError, match="Label 'benignn' is not among the classes; did you mean"):
+        BoostedClassifier(
+            lightgbm.LGBMClassifier(class_weight={"benignn": 2.0}, **LIGHTGBM), COSTS
+        ).fit(X, LABELS)
+    with pytest.raises(DataError, match="need examples of more than one class; got 569 of"):
+        BoostedClassifier(trees).fit(X, np.ones(len(X)))
