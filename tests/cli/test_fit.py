@@ -72,7 +72,7 @@ def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
     assert variants[0]["summary"]["total_error"] < 0.2
     assert "change" not in variants[0]
     page = (folder / "model/page.html").read_text()
-    for part in ("Before and after", "The loss as it fell", "barolo"):
+    for part in ("Before and after", "Loss by epoch", "barolo"):
         assert part in page
 
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
-from untrue.report.compare.figures import facets, overview
+from untrue.report.compare.figures import differences, facets, overview
 from untrue.report.compare.sentences import beaten_in_both, costs_sentence, finding
 from untrue.report.compare.settings import Comparison
 from untrue.report.compare.tables import (
@@ -65,6 +65,7 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
     made = report(tmp_path / "runs", tmp_path / "out")
     stem = "compare-mnist-5k"
     figures = {f"{what}-{of}" for what in ("frontier", "differences") for of in ("cost", "costly")}
+    figures |= {"differences"}
     assert names(tmp_path / "out") == (
         {"report.html", "report.json", "rows.csv"}
         | {f"figures/{stem}-{name}.{kind}" for name in figures for kind in ("svg", "png")}
@@ -161,12 +162,10 @@ def test_the_finding_says_so_when_the_free_rule_wins(
         ),
     )
     finding_text = " ".join(finding(compared(tmp_path)))
-    assert finding_text.startswith(
-        "No method beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
-        "expected cost: it costs"
-    )
-    assert "the closest was" in finding_text
-    assert "Worse beyond their intervals: 2 of 2." in finding_text
+    assert finding_text.startswith("No method beats the free decision rule, which costs ")
+    assert "; the closest is " in finding_text
+    assert "The free decision rule (ce+cost) is plain cross-entropy" in finding_text
+    assert "Worse by more than their interval: 2 of 2." in finding_text
     assert (
         "No setting is better than ce+cost in total error and expected cost both." in finding_text
     )
@@ -190,11 +189,16 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     assert costs_sentence(comparison) == (
         "A mistake inside the right super-class costs 1, any other 5."
     )
-    assert finding_text.startswith(
-        "1 of 2 methods beat cross-entropy decided by least expected cost (ce+cost, calibrated) on "
-        "expected cost, "
+    assert finding_text.startswith("1 of 2 methods beat the free decision rule, which costs ")
+    assert "an answer: bilinear (by " in finding_text
+    figure = differences(comparison)
+    assert figure is not None
+    assert figure.rows[0].name == "bilinear"
+    assert [row.change.value for row in figure.rows] == sorted(r.change.value for r in figure.rows)
+    assert figure.rows[0].note == "alpha 0.9, least cost, calibrated"
+    assert figure.rows[0].change == comparison.picked_change(
+        comparison.pick("bilinear"), "expected_cost"
     )
-    assert "an answer: bilinear (alpha 0.9, least cost, calibrated) by " in finding_text
     assert "The same holds against ce+cost without calibration (" in finding_text
     both = beaten_in_both(comparison, "coarse_error_pct")
     reference = next(arm for arm in comparison.settings if arm == comparison.reference)
@@ -253,8 +257,8 @@ def test_one_repetition_establishes_nothing_and_says_so(
     fill(tmp_path, digits, zones(digits, 4), methods=("ce", "bilinear"), repetitions=1)
     made = report(tmp_path)
     (finding_text,) = made.findings
-    assert finding_text.startswith("One repetition, so nothing is established. In it bilinear (")
-    assert "best of 6 settings on the same test examples, which flatters it" in finding_text
+    assert finding_text.startswith("One repetition shows nothing for certain: in it bilinear ")
+    assert "the best of its settings (6 in all) on the same test examples" in finding_text
     page = made.page.read_text()
     assert "With one repetition none of this is beyond chance." in page
     assert "One repetition, so no intervals." in page
@@ -296,7 +300,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
 @pytest.mark.parametrize(
     ("methods", "skipped", "finding_text"),
     [
-        (("ce", "hxe"), "hxe", "Only cross-entropy decided by least expected cost (ce+cost"),
+        (("ce", "hxe"), "hxe", "Only the free decision rule is there so far"),
         (("ce", "hxe"), "cross-entropy", "(ce+cost) is not there yet, so nothing can be compared"),
     ],
 )
@@ -362,7 +366,8 @@ def test_filled_and_hollow_curves_of_a_method_share_colour_and_legend(
     assert [trace.get("showlegend", True) for trace in bilinear] == [True, False]
     assert {trace["legendgroup"] for trace in bilinear} == {"bilinear"}
     assert [trace["text"] for trace in bilinear] == [["0.5", "0.9"]] * 2
-    assert all("error_x" in trace and "error_y" in trace for trace in bilinear)
+    assert not any("error_x" in trace or "error_y" in trace for trace in bilinear)
+    assert all("[" in text for trace in bilinear for text in trace["hovertext"])
     alone = facets(comparison, "expected_cost")
     assert isinstance(alone, Facets)
     assert [panel.title for panel in alone.panels][:2] == [

@@ -11,17 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from untrue.metrics import Interval
 from untrue.report.document.figures import (
     Axis,
+    CellExamples,
     Change,
     ChangeRow,
     Confusion,
     Curves,
+    Difference,
+    Differences,
     Panel,
     Point,
     Series,
 )
-from untrue.report.document.page import Page, Section, render
+from untrue.report.document.page import Folded, Page, Section, render
 from untrue.report.document.tables import Column, Table
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -30,6 +34,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="chromium is not install
 NASTY = "<img src=x onerror=alert(1)>"
 LONG = "a class with a name that goes on and on and on"
 CLASSES = ("cat", NASTY, LONG)
+WIDE = tuple(Column(f"column {i}") for i in range(30))
 PAGE = Page(
     "A page",
     "A lead.",
@@ -54,8 +59,12 @@ PAGE = Page(
                     CLASSES,
                     (Panel("before", np.full((3, 3), 7.0)), Panel("after", np.eye(3))),
                     ~np.eye(3, dtype=bool),
+                    examples=(CellExamples(0, 1, (NASTY, "b.png")),),
                 ),
-                Table("wide", "", tuple(Column(f"column {i}") for i in range(30)), ((1.5,) * 30,)),
+                Differences(
+                    "differences", "see", Axis("d"), (Difference(LONG, Interval(1, 0, 2, 0.95)),)
+                ),
+                Folded("more", (Table("wide", "", WIDE, ((1.5,) * 30, (0.5,) * 30, (2.5,) * 30)),)),
             ),
         ),
     ),
@@ -68,9 +77,21 @@ window.alert = () => { window.alerted = true; };
 window.addEventListener("load", () => setTimeout(() => {
   const plots = [...document.querySelectorAll(".plot")];
   Plotly.Fx.hover(plots[2], {xval: 1, yval: 0});
+  plots[2].emit("plotly_click", {points: [{x: 1, y: 0}]});
+  const table = document.querySelector("table");
+  const column = () => [...table.tBodies[0].rows].map(row => row.cells[3].textContent);
+  document.querySelector("details").open = true;
+  const orders = [column()];
+  for (let i = 0; i < 2; i++) {
+    table.querySelectorAll("th button")[3].click();
+    orders.push(column());
+  }
   setTimeout(() => parent.postMessage(JSON.stringify({
     drawn: plots.map(plot => plot.querySelectorAll("svg").length > 0),
     hover: plots[2].querySelector(".hoverlayer").textContent,
+    listed: document.querySelector(".list").textContent,
+    orders: orders,
+    card: getComputedStyle(table.tBodies[0].rows[0].cells[0]).display,
     images: document.querySelectorAll("img").length,
     alerted: window.alerted,
     width: document.documentElement.scrollWidth,
@@ -84,7 +105,7 @@ window.addEventListener("load", () => setTimeout(() => {
 </script>
 """
 FRAME = """<!doctype html><body style="margin:0">
-<iframe src="page.html" width="390" height="3000" style="border:0;color-scheme:{scheme}"></iframe>
+<iframe src="page.html" width="390" height="9000" style="border:0;color-scheme:{scheme}"></iframe>
 <pre></pre>
 <script>onmessage = e => document.querySelector("pre").textContent = e.data</script>
 """
@@ -104,8 +125,8 @@ def looked_at(folder: Path, scheme: str) -> dict[str, object]:
     found = re.search(r"<pre>(.*?)</pre>", done.stdout, re.DOTALL)
     assert found, done.stderr
     text = found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    found: dict[str, object] = json.loads(text)
-    return found
+    seen: dict[str, object] = json.loads(text)
+    return seen
 
 
 def luminance(colour: str) -> float:
@@ -116,7 +137,10 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_the_whole_page(scheme: str, tmp_path: Path) -> None:
     seen = looked_at(tmp_path, scheme)
-    assert seen["drawn"] == [True] * 4
+    assert seen["drawn"] == [True] * 5
+    assert seen["listed"] == f"{NASTY}, b.png"
+    assert seen["orders"] == [["1.5", "0.5", "2.5"], ["0.5", "1.5", "2.5"], ["2.5", "1.5", "0.5"]]
+    assert seen["card"] == "flex"
     assert seen["hover"] == f"truth: catpredicted: {NASTY}7 images (in the zone)"
     assert (seen["images"], seen["alerted"]) == (0, False)
     assert (seen["window"], seen["width"], seen["outside"]) == (390, 390, 0)

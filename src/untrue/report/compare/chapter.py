@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from untrue.report.compare.figures import facets, overview
+from untrue.report.compare.figures import differences, facets, overview
 from untrue.report.compare.sentences import costs_sentence, finding, frontier_sentence, remarks
 from untrue.report.compare.settings import TOTAL, Comparison, named
 from untrue.report.compare.tables import (
@@ -14,32 +14,47 @@ from untrue.report.compare.tables import (
     short_table,
 )
 from untrue.report.sweep import estimates
-from untrue.report.sweep.chapters import Block, Chapter, Item
+from untrue.report.sweep.chapters import Block, Chapter, FoldedItems, Item
 from untrue.report.sweep.rows import Collected
 
-TITLE = "Which way of minding the costs is worth it"
+TITLE = "Which method to use for these costs"
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one comparison."""
     comparison = Comparison(collected)
-    frontier: list[Item | str] = []
-    alone: list[Item] = []
-    for measure, name in zip(comparison.planes, ("cost", "costly"), strict=True):
-        frontier.append(Item(f"{stem}-frontier-{name}", overview(comparison, measure)))
-        frontier.append(frontier_sentence(comparison, measure))
-        figure = facets(comparison, measure)
-        if figure is not None:
-            alone.append(Item(f"{stem}-differences-{name}", figure))
-    best = Item(f"{stem}-methods", methods_table(comparison))
     first, *more = finding(comparison)
+    figure = differences(comparison)
+    opening = () if figure is None else (Item(f"{stem}-differences", figure),)
+    cost, costly = (
+        (
+            Item(f"{stem}-frontier-{name}", overview(comparison, measure)),
+            frontier_sentence(comparison, measure),
+        )
+        for measure, name in zip(comparison.planes, ("cost", "costly"), strict=True)
+    )
+    alone = tuple(
+        Item(f"{stem}-differences-{name}", single)
+        for measure, name in zip(comparison.planes, ("cost", "costly"), strict=True)
+        if (single := facets(comparison, measure)) is not None
+    )
+    best = Item(f"{stem}-methods", methods_table(comparison))
+    settings = Item(f"{stem}-settings", settings_table(comparison))
+    seconds = Item(f"{stem}-seconds", seconds_table(comparison))
     blocks: tuple[Block, ...] = (
-        ("In short", (*more, costs_sentence(comparison))),
-        ("The frontier", tuple(frontier)),
-        ("Each method at its best", (best, *remarks(comparison))),
-        ("One method at a time", tuple(alone)),
-        ("All numbers", (Item(f"{stem}-settings", settings_table(comparison)),)),
-        ("Seconds", (Item(f"{stem}-seconds", seconds_table(comparison)),)),
+        ("Each method against the free rule", (*opening, costs_sentence(comparison))),
+        ("Cost against accuracy", (cost[0],)),
+        (
+            "Details",
+            (
+                FoldedItems("How this was judged", (*more, *remarks(comparison))),
+                FoldedItems("Each method at its best: the numbers", (best,)),
+                FoldedItems("Who is on the frontier", (cost[1], *costly)),
+                FoldedItems("One method at a time", alone),
+                FoldedItems("Every setting", (settings,)),
+                FoldedItems("Training time", (seconds,)),
+            ),
+        ),
     )
     return Chapter(first, blocks, short_table(comparison))
 

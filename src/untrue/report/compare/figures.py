@@ -1,4 +1,4 @@
-"""Figures of a comparison: the frontier with every method, and the methods one at a time."""
+"""Figures of a comparison: who beats the free rule, the frontier, and one method at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections.abc import Iterable
 from untrue.losses.registry import style_of
 from untrue.metrics import Interval
 from untrue.report.compare.settings import CE, COST, TOTAL, Comparison, method, named, strength
-from untrue.report.document.figures import Axis, Curves, Facets, Point, Series
+from untrue.report.compare.tables import picks
+from untrue.report.document.figures import (
+    Axis,
+    Curves,
+    Difference,
+    Differences,
+    Facets,
+    Point,
+    Series,
+)
 from untrue.report.sweep.arms import Arm
 from untrue.report.sweep.chapters import plain
 
@@ -17,6 +26,40 @@ from untrue.report.sweep.chapters import plain
 FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
 # So many settings outside the frame are named.
 NAMED = 4
+
+
+def differences(comparison: Comparison) -> Differences | None:
+    """Each method's paired difference in expected cost to `ce+cost`, the cheapest first."""
+    reference = comparison.reference
+    if reference is None:
+        return None
+    rows = []
+    plain_ce = comparison.plain
+    if plain_ce is not None:
+        change = comparison.arms.change(plain_ce, COST, to=reference)
+        rows += [Difference("ce (most probable)", change, 0)] if change is not None else []
+    for loss in comparison.methods:
+        picked = comparison.pick(loss)
+        change = comparison.picked_change(picked, COST)
+        if change is not None:
+            rows.append(Difference(method(loss), change, style_of(loss), picks(picked)))
+    if not rows:
+        return None
+    rows.sort(key=lambda row: row.change.value)
+    few = len(comparison.seeds) == 1
+    return Differences(
+        title="Does training by the costs beat the free decision rule?",
+        see="Left of the line a method costs less than ce+cost: cross-entropy decided by least "
+        "expected cost, which needs no training by costs. "
+        + (
+            "One repetition, so no intervals."
+            if few
+            else "A bar is a 95 % interval of the paired difference; where it crosses the line, "
+            "the difference may be chance."
+        ),
+        x=Axis("expected cost: difference to ce+cost"),
+        rows=tuple(rows),
+    )
 
 
 def overview(comparison: Comparison, measure: str) -> Curves:
@@ -182,23 +225,19 @@ def _legend(comparison: Comparison, measure: str) -> str:
             f"The lower left is best: a low {_name(comparison, measure)} at a low total error. "
             if comparison.costly.unit == "%"
             else f"The lower left is best: few {_name(comparison, measure)} at a low total error. "
-        ) + " ".join(filter(None, ("Signs, numbers and bars as above.", comparison.costly.note)))
+        ) + " ".join(filter(None, ("Signs and numbers as above.", comparison.costly.note)))
     return (
-        "The lower left is best: cheap answers at a low total error. Filled: the most probable "
-        f"label; hollow: the label of least expected cost{_calibrated(comparison)}. Numbers at the "
-        "points are the method's strength. The grey steps join the settings that no other beats "
-        f"in both. {_spread(comparison)}"
+        "The lower left is best; the grey steps join the settings that no other beats in both. "
+        f"Filled: most probable label; hollow: least expected cost{_calibrated(comparison)}; "
+        f"numbers: the method's strength; {_spread(comparison)}"
     )
 
 
 def _spread(comparison: Comparison) -> str:
     n = len(comparison.seeds)
     if n == 1:
-        return "One repetition, so no intervals."
-    text = f"Means over {n} repetitions; bars are 95 % intervals (Student t)"
-    if comparison.costs.kind == "zone":
-        text += " and hold the differences between the repetitions' zones too"
-    return f"{text}; the paired differences below are sharper."
+        return "one repetition, so no intervals."
+    return f"means over {n} repetitions, with 95 % intervals on hover and in the table."
 
 
 def _outside(arms: list[Arm]) -> str:

@@ -45,6 +45,7 @@ def finding(comparison: Comparison) -> tuple[str, ...]:
         return tuple(filter(None, (first, _absent(comparison))))
     sentences = (
         _winner(comparison, reference),
+        _how_judged(comparison, reference),
         beaten_in_both(comparison, COST),
         _free(comparison, reference),
         _absent(comparison),
@@ -153,43 +154,61 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
 def _winner(comparison: Comparison, reference: Arm) -> str:
     form = comparison.cost_form
     level = as_text(comparison.arms.mean(reference, COST), form)
-    free = (
-        "cross-entropy decided by least expected cost (ce+cost, "
-        f"{'calibrated' if 'calibrated' in reference.decision else 'not calibrated'})"
-    )
     picked = [comparison.pick(loss) for loss in comparison.methods]
     found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
     if not found:
-        return f"Only {free} is there so far: its expected cost is {level}."
+        return f"Only the free decision rule is there so far. Its expected cost is {level}."
     found.sort(key=lambda pair: pair[1].value)
     first, change = found[0]
     if first.alone:
         less = "less" if change.value < 0 else "more"
-        tried = sum(len(comparison.of(loss)) for loss in comparison.methods)
         return (
-            f"One repetition, so nothing is established. In it {_setting(first)} costs "
-            f"{abs(change.value):{form}} {less} an answer than {free}, which costs {level}; "
-            f"it is the best of {tried} settings on the same test examples, which flatters it."
+            f"One repetition shows nothing for certain: in it {method(first.method)} costs "
+            f"{abs(change.value):{form}} {less} an answer than the free decision rule, which costs "
+            f"{level}."
         )
     better = [(p, c) for p, c in found if below(c)]
-    worse = sum(above(c) for _, c in found)
-    behind = f" Worse beyond their intervals: {worse} of {len(found)}." if worse else ""
     if not better:
-        doubt = " by more than its interval" if change.value < 0 else ""
         word = "lowest" if change.value < 0 else "closest"
         return (
-            f"No method beat {free} on expected cost{doubt}: it costs {level} an answer; the "
-            f"{word} was {_setting(first)} with a paired difference of "
-            f"{as_text(change, f'+{form}')}.{behind} "
-            f"{FEW if len(comparison.seeds) == 2 else PICKED}"
+            f"No method beats the free decision rule, which costs {level} an answer; the {word} is "
+            f"{method(first.method)}, with a difference of {as_text(change, f'+{form}')}."
         )
-    names = _listed(f"{_setting(p)} by {_less(c, form)}" for p, c in better)
-    few = " There are two repetitions only." if len(comparison.seeds) == 2 else ""
+    names = _listed(f"{method(p.method)} (by {_less(c, form)})" for p, c in better)
     return (
-        f"{len(better)} of {len(found)} methods beat {free} on expected cost, {level} an answer: "
-        f"{names} (paired differences).{_against_raw(comparison, [p for p, _ in better])}"
-        f"{behind} {PICKED}{few}"
+        f"{len(better)} of {len(found)} methods beat the free decision rule, which costs {level} "
+        f"an answer: {names}."
     )
+
+
+def _how_judged(comparison: Comparison, reference: Arm) -> str:
+    """What the free rule is, how settings were picked, and how many are worse."""
+    calibrated = "calibrated" if "calibrated" in reference.decision else "not calibrated"
+    sentences = [
+        "The free decision rule (ce+cost) is plain cross-entropy, decided by least expected cost, "
+        f"{calibrated}."
+    ]
+    picked = [comparison.pick(loss) for loss in comparison.methods]
+    found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
+    if len(comparison.seeds) == 1:
+        tried = sum(len(comparison.of(loss)) for loss in comparison.methods)
+        if found:
+            sentences.append(
+                f"Each method stands with the best of its settings ({tried} in all) on the same "
+                "test examples, which makes it look better than it is."
+            )
+        return " ".join(sentences)
+    worse = sum(above(c) for _, c in found)
+    if worse:
+        sentences.append(f"Worse by more than their interval: {worse} of {len(found)}.")
+    better = [p for p, c in found if below(c)]
+    if better:
+        sentences.append(_against_raw(comparison, better).strip())
+    if found:
+        sentences.append(PICKED)
+    if len(comparison.seeds) == 2:
+        sentences.append(FEW)
+    return " ".join(filter(None, sentences))
 
 
 def _against_raw(comparison: Comparison, better: list[Picked]) -> str:

@@ -1,10 +1,13 @@
-"""What a figure shows, as frozen data. `web` draws it for the page, `files` as SVG and PNG.
+"""What a figure shows, as frozen data.
+
+`plotly_figures` draws it for the page, `matplotlib_figures` as SVG and PNG.
 
 Both read the same description and the same styles from here, so the page and the files never
-differ. Four kinds cover everything:
+differ. Five kinds cover everything:
 
     Curves      lines or clouds of points with intervals: errors against zone size, a frontier
     Facets      several Curves side by side, when one plot would be too crowded
+    Differences one row per method: its difference to a reference, with an interval and a zero line
     Change      one row per measure or confusion: where it was before, where it is after
     Confusion   heat maps of confusion matrices side by side, with the zone outlined
 
@@ -36,8 +39,6 @@ PALETTE = (
 # Of the least-cost decision, in every figure of every report; losses have theirs by the registry.
 LEAST_COST_STYLE = 3
 ZONE_COLOUR = "#D55E00"
-# How much of a colour is left where there is too much of it, as the last two digits of a hex.
-PALE = "48"
 # (plotly, matplotlib) by style: no figure relies on colour alone.
 MARKERS = (
     ("circle", "o"),
@@ -128,8 +129,8 @@ class Series:
 class Curves:
     """Series over two axes. dodge: move the series a little apart so that intervals show.
 
-    cross: a place (x, y) marked by thin lines through it. crowded: so many series that their
-    intervals are drawn pale, but for the reference's.
+    cross: a place (x, y) marked by thin lines through it. crowded: so many series that intervals
+    are not drawn; hovering over a point shows them.
     """
 
     title: str
@@ -143,10 +144,6 @@ class Curves:
 
     def __post_init__(self) -> None:
         _check_see(self.title, self.see)
-
-    def bars(self, series: Series) -> str:
-        """The colour of a series' intervals."""
-        return f"{series.colour}{PALE}" if self.crowded and series.style else series.colour
 
     def placed(self, index: int) -> tuple[float, ...]:
         """Where the points of a series stand on the x axis."""
@@ -169,6 +166,42 @@ class Facets:
 
     def __post_init__(self) -> None:
         _check_see(self.title, self.see)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row of `Differences`. style: the colour and sign of its method. note: shown on hover."""
+
+    name: str
+    change: Interval
+    style: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Differences to a reference, which is the line at zero; rows from the top."""
+
+    title: str
+    see: str
+    x: Axis
+    rows: tuple[Difference, ...]
+
+    def __post_init__(self) -> None:
+        _check_see(self.title, self.see)
+
+    def series(self) -> tuple[Series, ...]:
+        """One series a row; y is the row's position from the top."""
+        return tuple(
+            Series(
+                row.name,
+                (Point.at(row.change, float(i)),),
+                style=row.style,
+                joined=False,
+                listed=False,
+            )
+            for i, row in enumerate(self.rows)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +247,23 @@ class Panel:
     values: npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class CellExamples:
+    """Names of examples in one cell of a confusion matrix, by positions of the classes."""
+
+    true: int
+    predicted: int
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
     """Confusion matrices of the same classes in one colour scale; correct answers stay grey.
 
     zone: Boolean (k, k), outlined; hovering over it says `zone_name`. unit: of the values,
     "images". blocks: (name, first, last + 1) of runs of neighbouring classes, which label the
-    axes when there are too many classes.
+    axes when there are too many classes. examples: names of examples by cell (true, predicted),
+    which a click on the cell lists.
     """
 
     title: str
@@ -231,6 +274,7 @@ class Confusion:
     zone_name: str = "in the zone"
     unit: str = "images"
     blocks: tuple[tuple[str, int, int], ...] = ()
+    examples: tuple[CellExamples, ...] = ()
 
     def __post_init__(self) -> None:
         _check_see(self.title, self.see)
@@ -282,7 +326,7 @@ class Confusion:
         return tuple(down + across)
 
 
-Figure: TypeAlias = Curves | Facets | Change | Confusion
+Figure: TypeAlias = Curves | Facets | Differences | Change | Confusion
 
 
 def busiest(figure: Confusion, limit: int = 30) -> Confusion:
@@ -295,6 +339,7 @@ def busiest(figure: Confusion, limit: int = 30) -> Confusion:
     involved = total.sum(axis=0) + total.sum(axis=1)
     kept = np.sort(np.argsort(-involved, kind="stable")[:limit])
     square = np.ix_(kept, kept)
+    place = {old: new for new, old in enumerate(kept.tolist())}
     return replace(
         figure,
         see=f"{figure.see} Shown are the {limit} of {k} classes with the most errors.",
@@ -302,6 +347,11 @@ def busiest(figure: Confusion, limit: int = 30) -> Confusion:
         panels=tuple(replace(p, values=p.values[square]) for p in figure.panels),
         zone=None if figure.zone is None else figure.zone[square],
         blocks=(),
+        examples=tuple(
+            replace(cell, true=place[cell.true], predicted=place[cell.predicted])
+            for cell in figure.examples
+            if cell.true in place and cell.predicted in place
+        ),
     )
 
 

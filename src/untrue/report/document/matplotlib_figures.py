@@ -23,6 +23,7 @@ from untrue.report.document.figures import (
     Change,
     Confusion,
     Curves,
+    Differences,
     Facets,
     Figure,
     Series,
@@ -96,6 +97,8 @@ def _sheet(figure: Figure, dpi: int) -> Sheet:
         _curves(sheet, figure)
     elif isinstance(figure, Facets):
         _facets(sheet, figure)
+    elif isinstance(figure, Differences):
+        _differences(sheet, figure)
     elif isinstance(figure, Change):
         _change(sheet, figure)
     else:
@@ -108,7 +111,7 @@ def _size(figure: Figure) -> tuple[float, float]:
         return (8.0, 6.6) if figure.crowded else (8.0, 5.2)
     if isinstance(figure, Facets):
         return 3.4 * _across(figure), 1.0 + 2.9 * math.ceil(len(figure.panels) / _across(figure))
-    if isinstance(figure, Change):
+    if isinstance(figure, Differences | Change):
         return 8.0, 1.9 + 0.36 * max(2, len(figure.rows))
     return 1.0 + 5.2 * len(figure.panels), 5.4
 
@@ -151,7 +154,7 @@ def _draw_curves(plot: Plot, figure: Curves) -> None:
         plot.axvline(figure.cross[0], color=CROSS, linewidth=0.8, zorder=1)
         plot.axhline(figure.cross[1], color=CROSS, linewidth=0.8, zorder=1)
     for index, series in enumerate(figure.series):
-        _points(plot, series, figure.placed(index), bars=figure.bars(series))
+        _points(plot, series, figure.placed(index), bars="" if figure.crowded else series.colour)
         for point in series.points:
             if point.label:
                 plot.annotate(
@@ -181,7 +184,7 @@ def _legend(sheet: Sheet, names: list[str]) -> None:
 def _points(
     plot: Plot, series: Series, places: tuple[float, ...], *, bars: str, size: float = 6
 ) -> None:
-    """Markers with intervals; an interval that is not there has no length."""
+    """Markers with intervals in the colour `bars`; an interval that is not there has no length."""
     points = series.points
     ys = [point.y for point in points]
     if series.stairs:
@@ -190,7 +193,7 @@ def _points(
         return
 
     def reach(values: list[float], spans: list[tuple[float, float] | None]) -> Any:
-        if not any(spans):
+        if not bars or not any(spans):
             return None
         pairs = [e or (v, v) for v, e in zip(values, spans, strict=True)]
         low = [v - p[0] for v, p in zip(values, pairs, strict=True)]
@@ -209,7 +212,7 @@ def _points(
         markersize=size,
         linestyle=("--" if series.dashed else "-") if series.joined else "none",
         linewidth=1.6,
-        ecolor=bars,
+        ecolor=bars or None,
         elinewidth=1.0,
         capsize=2.5,
     )
@@ -236,11 +239,26 @@ def _change(sheet: Sheet, figure: Change) -> None:
         plot.plot([old.x, new.x], [old.y, new.y], color="#999999", linewidth=2.5, zorder=1)
     for series in (before, after):
         _points(plot, series, tuple(point.x for point in series.points), bars=series.colour, size=9)
-    names = [shortened(row.name, 32) for row in figure.rows]
-    plot.set_yticks(range(len(names)), labels=names)
-    plot.set_ylim(len(names) - 0.5, -0.5)
+    _row_names(plot, [row.name for row in figure.rows])
     _axis(plot.xaxis, plot, figure.x, ends(figure.x, (before, after), "x"))
     _legend(sheet, [before.name, after.name])
+
+
+def _differences(sheet: Sheet, figure: Differences) -> None:
+    plot = sheet.add_subplot()
+    plot.grid(visible=True, axis="x")
+    plot.set_axisbelow(True)
+    plot.axvline(0.0, color=CROSS, linewidth=1.2, zorder=1)
+    for series in figure.series():
+        _points(plot, series, (series.points[0].x,), bars=series.colour, size=8)
+    _row_names(plot, [row.name for row in figure.rows])
+    _axis(plot.xaxis, plot, figure.x, ends(figure.x, figure.series(), "x"))
+
+
+def _row_names(plot: Plot, names: list[str]) -> None:
+    """Rows from the top, each with its name."""
+    plot.set_yticks(range(len(names)), labels=[shortened(name, 32) for name in names])
+    plot.set_ylim(len(names) - 0.5, -0.5)
 
 
 def _confusion(sheet: Sheet, figure: Confusion) -> None:

@@ -7,9 +7,9 @@
     dark: { ink: "#e8e8e8", over: "#111111", grid: "#3a3d45", diagonal: "#34373f", label: "#2a2d35",
       scale: [[0, "#1d2027"], [0.15, "#173a5e"], [0.5, "#3182bd"], [1, "#deebf7"]] },
   };
-  function dressed(told) {
+  function dressed(json) {
     const look = dark.matches ? looks.dark : looks.light;
-    const figure = JSON.parse(told);
+    const figure = JSON.parse(json);
     figure.layout.font.color = look.ink;
     figure.layout.hoverlabel = { align: "left", bgcolor: look.label, bordercolor: look.grid,
       font: { color: look.ink } };
@@ -38,6 +38,46 @@
       Plotly.react(place, figure.data, figure.layout, options);
     }
   }
-  drawAll();
-  dark.addEventListener("change", drawAll);
+  if (window.Plotly) {
+    drawAll();
+    dark.addEventListener("change", drawAll);
+    // A folded figure has no width until it is opened.
+    for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", drawAll);
+  }
+
+  // A click on a cell of a confusion matrix lists its examples; names go in as text only.
+  for (const place of document.querySelectorAll(".plot[data-examples]")) {
+    const figure = place.closest("figure");
+    const examples = JSON.parse(figure.querySelector("script.examples").textContent);
+    const list = figure.querySelector(".list");
+    place.on("plotly_click", function (event) {
+      const point = event.points[0];
+      const names = examples[point.y + "," + point.x] || [];
+      list.textContent = names.length ? names.join(", ") : "No examples of this cell are listed.";
+    });
+  }
+
+  // A click on a heading sorts its table; a second click turns the order round.
+  function sortBy(table, column, heading) {
+    const up = heading.getAttribute("aria-sort") !== "ascending";
+    for (const other of table.querySelectorAll("th")) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const key = (row) => {
+      const cell = row.cells[column];
+      return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
+    };
+    const rank = (value) => (typeof value === "number" ? 0 : 1);
+    const rows = Array.from(table.tBodies[0].rows).sort((a, b) => {
+      const [x, y] = [key(a), key(b)];
+      if (rank(x) !== rank(y)) return rank(x) - rank(y);
+      const order = typeof x === "number" ? x - y : x.localeCompare(y);
+      return up ? order : -order;
+    });
+    table.tBodies[0].append(...rows);
+  }
+  for (const table of document.querySelectorAll("table")) {
+    Array.from(table.querySelectorAll("th")).forEach(function (heading, column) {
+      heading.querySelector("button").addEventListener("click", () => sortBy(table, column, heading));
+    });
+  }
 })();

@@ -5,7 +5,8 @@
     ))
     write(page, "audit/page.html")
 
-Everything is escaped, plotly.js stands in the page once, and a policy in its head forbids the
+Everything is escaped, the smallest bundle of plotly.js that draws our figures (cartesian) stands in
+the page once, and a policy in its head forbids the
 browser to fetch anything.
 """
 
@@ -19,11 +20,28 @@ from typing import Any, TypeAlias
 
 from untrue.atomic_files import place_bytes
 from untrue.report.document import plotly_figures
-from untrue.report.document.figures import Change, Confusion, Curves, Facets, Figure
+from untrue.report.document.figures import (
+    Change,
+    Confusion,
+    Curves,
+    Differences,
+    Facets,
+    Figure,
+)
 from untrue.report.document.tables import Table
 from untrue.report.needs import need
 
-Part: TypeAlias = Figure | Table | str
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Parts behind a heading that opens by a click."""
+
+    title: str
+    parts: tuple[Figure | Table | str, ...]
+
+
+Part: TypeAlias = Figure | Table | str | Folded
+PLOTLY = "plotly/plotly-cartesian.min.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +65,21 @@ class Page:
 def render(page: Page) -> str:
     """The page as HTML."""
     jinja2 = need("jinja2", "The page")
-    plotly = need("plotly.offline", "The page")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_resource("page.html"))
     sections = [
         {"title": section.title, "parts": [_described(part) for part in section.parts]}
         for section in page.sections
     ]
-    drawn = any(not isinstance(p, Table | str) for s in page.sections for p in s.parts)
+    flat = [p for s in page.sections for p in s.parts]
+    flat += [inner for p in flat if isinstance(p, Folded) for inner in p.parts]
+    drawn = any(not isinstance(p, Table | str | Folded) for p in flat)
     text: str = template.render(
         page=page,
         sections=sections,
         css=_resource("page.css"),
         js=_resource("page.js"),
-        plotly=plotly.get_plotlyjs() if drawn else "",
+        plotly=_resource(PLOTLY) if drawn else "",
     )
     return text
 
@@ -85,15 +104,34 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 def _described(part: Part) -> dict[str, Any]:
     if isinstance(part, Table):
         return {"kind": "table", "title": part.title, "see": part.see, "html": part.to_html()}
-    if isinstance(part, Curves | Facets | Change | Confusion):
+    if isinstance(part, Folded):
+        return {
+            "kind": "folded",
+            "title": part.title,
+            "parts": [_described(inner) for inner in part.parts],
+        }
+    if isinstance(part, Curves | Facets | Differences | Change | Confusion):
         panels = [
             {"title": drawing.pop("title"), "height": drawing["layout"]["height"], "json": drawing}
             for drawing in plotly_figures.draw(part)
         ]
         for panel in panels:
             panel["json"] = _in_script(panel["json"])
-        return {"kind": "figure", "title": part.title, "see": part.see, "panels": panels}
+        listed = isinstance(part, Confusion) and bool(part.examples)
+        return {
+            "kind": "figure",
+            "title": part.title,
+            "see": part.see,
+            "panels": panels,
+            "examples": _in_script(_examples(part)) if listed else "",
+        }
     return {"kind": "text", "text": part}
+
+
+def _examples(figure: Figure) -> dict[str, list[str]]:
+    """Names of examples by cell, "true,predicted"."""
+    assert isinstance(figure, Confusion)
+    return {f"{cell.true},{cell.predicted}": list(cell.names) for cell in figure.examples}
 
 
 def _in_script(drawing: Any) -> str:

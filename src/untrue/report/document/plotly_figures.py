@@ -20,6 +20,7 @@ from untrue.report.document.figures import (
     Change,
     Confusion,
     Curves,
+    Differences,
     Facets,
     Figure,
     Panel,
@@ -50,6 +51,8 @@ def draw(figure: Figure) -> tuple[Drawing, ...]:
             {**_curves(panel, height=330, legend=False), "title": panel.title}
             for panel in figure.panels
         )
+    if isinstance(figure, Differences):
+        return (_differences(figure),)
     if isinstance(figure, Change):
         return (_change(figure),)
     return tuple(_confusion(figure, panel) for panel in figure.panels)
@@ -67,7 +70,7 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
             figure.placed(i),
             f"{figure.x.label}: ",
             f"{figure.y.label}: ",
-            bars=figure.bars(series),
+            bars="" if figure.crowded else series.colour,
         )
         for i, series in enumerate(figure.series)
     ]
@@ -96,7 +99,7 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
     if figure.cross is not None:
         x, y = figure.cross
         layout["shapes"] = [
-            {"type": "line", "layer": "below", "line": {"color": CROSS, "width": 1.5}, **ends}
+            _line(ends)
             for ends in (
                 {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"},
                 {"y0": y, "y1": y, "x0": 0, "x1": 1, "xref": "paper"},
@@ -121,7 +124,7 @@ def _trace(
         "x": list(places),
         "y": [point.y for point in points],
         "hoverinfo": "text",
-        "hovertext": [_said(series, point, x_hover, y_hover) for point in points],
+        "hovertext": [_hover(series, point, x_hover, y_hover) for point in points],
         "line": {
             "color": series.colour,
             "width": 2,
@@ -152,7 +155,7 @@ def _trace(
         ("error_y", [(p.y, span(p.y_low, p.y_high)) for p in points]),
         ("error_x", [(p.x, span(p.x_low, p.x_high)) for p in points]),
     ):
-        if any(found for _, found in reach):
+        if bars and any(found for _, found in reach):
             trace[side] = {
                 "type": "data",
                 "symmetric": False,
@@ -165,17 +168,52 @@ def _trace(
     return trace
 
 
-def _said(series: Series, point: Point, x_hover: str, y_hover: str) -> str:
+def _hover(series: Series, point: Point, x_hover: str, y_hover: str) -> str:
     lines = [f"<b>{safe(series.name)}</b>"]
     if point.label:
         lines.append(safe(point.label))
-    for predicted, value, reach in (
+    for text, value, reach in (
         (x_hover, point.x, span(point.x_low, point.x_high)),
         (y_hover, point.y, span(point.y_low, point.y_high)),
     ):
         interval = f" [{number(reach[0])}, {number(reach[1])}]" if reach else ""
-        lines.append(f"{safe(predicted)}{number(value)}{interval}")
+        lines.append(f"{safe(text)}{number(value)}{interval}")
     return "<br>".join(lines)
+
+
+def _differences(figure: Differences) -> Drawing:
+    data = []
+    for row, series in zip(figure.rows, figure.series(), strict=True):
+        trace = _trace(series, (row.change.value,), f"{figure.x.label}: ", "", bars=series.colour)
+        trace["marker"]["size"] = 11
+        trace["hovertext"] = [
+            "<br>".join(filter(None, (trace["hovertext"][0].rsplit("<br>", 1)[0], safe(row.note))))
+        ]
+        trace["error_x"] = {**trace.get("error_x", {}), "thickness": 2.2, "width": 0}
+        data.append(trace)
+    names = [row.name for row in figure.rows]
+    layout = _layout(height=90 + 34 * max(2, len(names)))
+    layout["showlegend"] = False
+    layout["shapes"] = [_line({"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper"})]
+    layout["xaxis"] = _axis(figure.x, ends(figure.x, figure.series(), "x"))
+    layout["yaxis"] = _row_names(names)
+    return {"title": "", "data": data, "layout": layout}
+
+
+def _line(ends: dict[str, Any]) -> dict[str, Any]:
+    """A straight line behind the data."""
+    return {"type": "line", "layer": "below", "line": {"color": CROSS, "width": 1.5}, **ends}
+
+
+def _row_names(names: list[str]) -> dict[str, Any]:
+    """The y axis of rows from the top, each with its name."""
+    return {
+        **_axis(Axis("")),
+        "tickvals": list(range(len(names))),
+        "ticktext": [safe(shortened(name, 24)) for name in names],
+        "range": [len(names) - 0.5, -0.5],
+        "fixedrange": True,
+    }
 
 
 def _change(figure: Change) -> Drawing:
@@ -204,19 +242,13 @@ def _change(figure: Change) -> Drawing:
         )
         trace["marker"]["size"] = 12
         trace["hovertext"] = [
-            f"<b>{safe(name)}</b><br>{predicted.rsplit('<br>', 1)[0]}"
-            for name, predicted in zip(names, trace["hovertext"], strict=True)
+            f"<b>{safe(name)}</b><br>{text.rsplit('<br>', 1)[0]}"
+            for name, text in zip(names, trace["hovertext"], strict=True)
         ]
         data.append(trace)
     layout = _layout(height=130 + 34 * max(2, len(names)))
     layout["xaxis"] = _axis(figure.x, ends(figure.x, (before, after), "x"))
-    layout["yaxis"] = {
-        **_axis(Axis("")),
-        "tickvals": list(range(len(names))),
-        "ticktext": [safe(shortened(name, 24)) for name in names],
-        "range": [len(names) - 0.5, -0.5],
-        "fixedrange": True,
-    }
+    layout["yaxis"] = _row_names(names)
     return {"title": "", "data": data, "layout": layout}
 
 

@@ -20,6 +20,8 @@ from untrue.metrics import Interval
 
 Cell: TypeAlias = str | int | float | Interval | None
 NOTHING = "-"
+# A table with more columns does not fit a phone.
+WIDE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +81,25 @@ class Table:
         return bool(held) and not any(isinstance(cell, str) for cell in held)
 
     def to_html(self) -> str:
-        """A `<table>`; every text escaped."""
+        """A `<table>`; every text escaped. The page's script sorts it by a click on a heading.
+
+        Each cell carries its column's name, so that a phone can show a row as a block of lines.
+        """
         kinds = [' class="n"' if self.is_number(i) else "" for i in range(len(self.columns))]
         head = "".join(
-            f'<th scope="col"{kind}>{escape(column.name)}</th>'
+            f'<th scope="col"{kind}><button type="button">{escape(column.name)}</button></th>'
             for column, kind in zip(self.columns, kinds, strict=True)
         )
         body = []
-        for position, row in enumerate(self.shown()):
+        for position, (row, values) in enumerate(zip(self.shown(), self.rows, strict=True)):
             cells = "".join(
-                f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)
+                f'<td{kind}{_sort_key(value)} data-label="{escape(column.name)}">'
+                f"{escape(cell)}</td>"
+                for column, cell, value, kind in zip(self.columns, row, values, kinds, strict=True)
             )
             body.append(f"<tr{' class=strong' if position in self.strong else ''}>{cells}</tr>")
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        kind = ' class="wide"' if len(self.columns) > WIDE else ""
+        return f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
     def to_csv(self) -> str:
         """Full precision; an interval takes three columns: the value, `low` and `high`."""
@@ -150,6 +158,14 @@ class Table:
             style = "bold" if position in self.strong else ""
             table.add_row(*(Text(visible(cell)) for cell in row), style=style)
         return table
+
+
+def _sort_key(cell: Cell) -> str:
+    """What a number is sorted by, at full precision."""
+    value = cell.value if isinstance(cell, Interval) else cell
+    if isinstance(value, str) or value is None or not math.isfinite(value):
+        return ""
+    return f' data-value="{value!r}"'
 
 
 def _plain(cell: Cell) -> str:

@@ -12,6 +12,7 @@ import untrue
 from untrue.metrics import Cells
 from untrue.report.document.figures import (
     Axis,
+    CellExamples,
     Confusion,
     Curves,
     Panel,
@@ -119,8 +120,8 @@ def audit_page(found: AuditResult) -> Page:
     tables: list[Part] = [summary_table(found), costliest(found.summary)]
     matrices = [confusion_figure(found, cost=True), confusion_figure(found, cost=False)]
     sections = [
-        Section("In short", tuple(tables)),
-        Section("Who is taken for whom", tuple(figure for figure in matrices if figure)),
+        Section("Summary", tuple(tables)),
+        Section("Confusion matrix", tuple(figure for figure in matrices if figure)),
     ]
     changed = decision_table(found)
     if changed is not None and found.calibration is not None:
@@ -162,11 +163,13 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
     zone = None if cost else costs > found.zone_above
     names = found.penalty.classes
     blocks: tuple[tuple[str, int, int], ...] = ()
+    place = list(range(k))
     if cost:
         values = values * costs
     if found.groups is not None:
         order = group_order(found.groups)
         square = np.ix_(order, order)
+        place = np.argsort(order).tolist()
         values, names = values[square], tuple(names[i] for i in order.tolist())
         zone = None if zone is None else zone[square]
         blocks = _blocks(found.groups[order], found.group_names)
@@ -187,6 +190,10 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         zone=zone,
         unit="cost" if cost else "predictions",
         blocks=blocks,
+        examples=tuple(
+            CellExamples(place[cell.true], place[cell.predicted], cell.names)
+            for cell in found.examples
+        ),
     )
     return busiest(figure, MOST_CLASSES)
 
@@ -215,7 +222,7 @@ def reliability_figure(found: AuditResult) -> Curves:
     sure = sum(b.count * (b.confidence - b.accuracy) for b in bins)
     which = "too sure of itself" if sure > 0 else "less sure than it could be"
     return Curves(
-        "Does it know how sure to be?",
+        "Calibration: confidence against accuracy",
         f"On the dashed line confidence is what it says. This model is {which}; the mean gap (the "
         f"calibration error) is {ece:.1f} points.",
         Axis("greatest probability (%)", from_zero=True),

@@ -126,7 +126,7 @@ def fit_page(found: FitResult) -> Page:
         lead(found),
         (
             Section("Before and after" if compared else "The model", tuple(first)),
-            Section("Who is taken for whom", tuple(where)),
+            Section("Confusion matrix", tuple(where)),
             Section("Training", (_losses(found),)),
         ),
         facts(found),
@@ -239,7 +239,7 @@ def _losses(found: FitResult) -> Curves:
     if found.baseline_history is not None:
         series = both(found.variants[0].name, found.baseline_history, 0) + series
     return Curves(
-        "The loss as it fell",
+        "Loss by epoch",
         f"The weights of epoch {found.history.best_epoch} were kept: there the validation loss is "
         "least. Losses of different kinds do not compare.",
         Axis("epoch"),

@@ -159,7 +159,7 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
             f"{number(found.greatest)}.",
             (
                 Section("What each mistake costs", tuple(parts)),
-                Section("Checked", (*found.remarks[1:], *tables)),
+                Section("Checks", (*found.remarks[1:], *tables)),
             ),
         )
     )

@@ -185,8 +185,8 @@ def tune_page(found: TuneResult) -> Page:
                 "Every setting that was tried",
                 tuple(_frontier(found, b) for b in range(len(found.verdicts))),
             ),
-            Section("In which order, and why it went on", steps(found)),
-            Section("Who is taken for whom", (_confusion(found),)),
+            Section("Steps of the search", steps(found)),
+            Section("Confusion matrix", (_confusion(found),)),
         ),
         facts(found),
     )

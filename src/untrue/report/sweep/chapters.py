@@ -12,7 +12,7 @@ import numpy.typing as npt
 from untrue.lab.records import RunResult
 from untrue.metrics import Interval
 from untrue.report.document.figures import Figure, Series
-from untrue.report.document.page import Section
+from untrue.report.document.page import Folded, Part, Section
 from untrue.report.document.tables import Column, Table
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
@@ -26,7 +26,15 @@ class Item:
     part: Figure | Table
 
 
-Block: TypeAlias = tuple[str, tuple[Item | str, ...]]
+@dataclass(frozen=True, slots=True)
+class FoldedItems:
+    """Items behind a heading that opens by a click."""
+
+    title: str
+    items: tuple[Item | str, ...]
+
+
+Block: TypeAlias = tuple[str, tuple[Item | str | FoldedItems, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +46,24 @@ class Chapter:
     short: Table
 
     def items(self) -> tuple[Item, ...]:
-        return tuple(i for _, items in self.blocks for i in items if isinstance(i, Item))
+        every = [item for _, items in self.blocks for item in items]
+        every += [i for item in every if isinstance(item, FoldedItems) for i in item.items]
+        return tuple(item for item in every if isinstance(item, Item))
 
     def sections(self, prefix: str = "") -> tuple[Section, ...]:
         """For the page; without headings that have nothing under them."""
         return tuple(
-            Section(
-                f"{prefix}{title}",
-                tuple(item.part if isinstance(item, Item) else item for item in items),
-            )
+            Section(f"{prefix}{title}", tuple(part for item in items for part in _parts(item)))
             for title, items in self.blocks
             if items
         )
+
+
+def _parts(item: Item | str | FoldedItems) -> tuple[Part, ...]:
+    if isinstance(item, FoldedItems):
+        inner = tuple(i.part if isinstance(i, Item) else i for i in item.items)
+        return (Folded(item.title, inner),) if inner else ()
+    return (item.part if isinstance(item, Item) else item,)
 
 
 def as_text(value: Interval | None, form: str = ".1f") -> str:

@@ -21,6 +21,7 @@ from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.stated import class_names, named_for
 from untrue.penalty.zone import zone_threshold
+from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.reading.columns import Columns, choose
 from untrue.tools.reading.labels import abstained_text, positions
@@ -69,6 +70,7 @@ class AuditResult:
     zone_above   errors that cost more than this are "in the zone"
     groups       super-classes, (k,), when a tree has any; group_names in their order
     calibration  only with probabilities, as is decision
+    examples     errors by cell, named by the file's column of names or by row
     notes        what the reader should know about how the file was read
     """
 
@@ -82,6 +84,7 @@ class AuditResult:
     groups: IntArray | None
     calibration: tuple[Bin, ...] | None
     decision: Decision | None
+    examples: tuple[CellExamples, ...]
     notes: tuple[str, ...]
 
 
@@ -98,6 +101,7 @@ class Predictions:
     predicted: IntArray
     probs: npt.NDArray[np.floating[Any]] | None
     penalty: Penalty
+    names: tuple[str, ...] | None
     notes: tuple[str, ...]
 
 
@@ -190,6 +194,7 @@ def audit(
         groups=None if grouped is None else grouped[1],
         calibration=calibration,
         decision=decision,
+        examples=wrong_examples(read.true, read.predicted, read.probs, read.names),
         notes=read.notes,
     )
 
@@ -217,6 +222,7 @@ def read_predictions(
     wanted: dict[str, Kind] = {columns.truth: "label"}
     wanted |= {columns.predicted: "label"} if columns.predicted else {}
     wanted |= dict.fromkeys(columns.probs or (), "number")
+    wanted |= {columns.names: "label"} if columns.names else {}
     table = read_table(file, wanted)
     notes = list(columns.notes)
     true_codes, true_names = codes(table, columns.truth, file)
@@ -260,7 +266,11 @@ def read_predictions(
             f"{abstained:,} of {len(found):,} predictions abstain; the measures are "
             "about the others"
         )
-    return Predictions(file, columns, true, found, scores, named, tuple(notes))
+    names = None
+    if columns.names:
+        name_codes, name_texts = codes(table, columns.names, file)
+        names = tuple(name_texts[code] for code in name_codes.tolist())
+    return Predictions(file, columns, true, found, scores, named, names, tuple(notes))
 
 
 def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:

@@ -19,16 +19,20 @@ PREDICTED = (
     "said",
     "y_hat",
 )
+# Columns that name the examples.
+NAMES = ("id", "file", "filename", "path", "image", "name", "row", "example")
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns to read. probs are in the order of the classes; notes say what was guessed."""
+    """The columns to read. probs are in the order of the classes; names: what examples are called;
+    notes say what was guessed."""
 
     truth: str
     predicted: str | None
     probs: tuple[str, ...] | None
+    names: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +67,9 @@ def choose(
             f"them with --predicted or --probs. It has: {listed(file.names)}"
             f"{f' ({notes[0]})' if notes else ''}."
         )
-    return Columns(truth, predicted, found, tuple(notes))
+    named = _guess(file, NAMES, classes)
+    taken = {truth, predicted, *(found or ())}
+    return Columns(truth, predicted, found, None if named in taken else named, tuple(notes))
 
 
 def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
