@@ -26,6 +26,7 @@ ROOMS = [
     "metrics",
     "penalty",
     "hierarchy",
+    "storage",
     "input_files",
     # Names, numbers and strings, which every room may read.
     "registry",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -59,3 +59,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     matches = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def listed(names: Sequence[object], *, most: int = 6, count: int | None = None) -> str:
+    """Names with commas between, those beyond the first `most` counted.
+
+    count: how many there are, when `names` has only some of them.
+
+    >>> listed(["cat", "dog", "eel"], most=2)
+    'cat, dog and 1 more'
+    """
+    shown = ", ".join(map(str, names[:most]))
+    rest = (len(names) if count is None else count) - min(len(names), most)
+    return f"{shown} and {rest:,} more" if rest > 0 and shown else shown

@@ -186,7 +186,7 @@ def test_own_data_are_compared_too(folder: Path) -> None:
     assert "compare on wine.csv, scale smoke: 7 models" in done.stdout
     assert done.stdout.splitlines()[-1] == "runs/report.html"
     with Store.read(folder / "runs") as store:
-        info = store.datasets()["wine.csv"]
+        info = store.dataset("wine.csv")
         assert info.classes == ("barolo", "grignolino", "barbera")
         (sweep,) = store.sweeps()
         assert sweep.configs[1].penalty is not None

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from untrue.lab.lock import owner
 from untrue.lab.store import FILE, Store
+from untrue.storage import locked, owner
 
 UNTRUE = [sys.executable, "-m", "untrue"]
 ONE = ["--device", "cpu", "--jobs", "1", "--threads", "1"]
@@ -59,13 +60,8 @@ def wait_for(true: Callable[[], bool], seconds: float = 300) -> None:
 def finished(directory: Path) -> int:
     if not (directory / FILE).exists():
         return 0
-    db = sqlite3.connect(directory / FILE)
-    try:
-        return int(db.execute("SELECT count(*) FROM runs").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        db.close()
+    with Store.read(directory) as store:
+        return len(store.status())
 
 
 def workers(pid: int) -> list[int]:
@@ -201,6 +197,45 @@ def test_runs_that_fail_are_stored_and_shown(tmp_path: Path) -> None:
     assert "2 failed, 2 to train" in retried.stdout
 
 
+def test_damaged_runs_are_named_left_out_and_made_again_after_a_repair(tmp_path: Path) -> None:
+    assert untrue(*TINY, "--out", tmp_path).returncode == 0
+    before = rows(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE)) as db, db:
+        db.execute("UPDATE entries SET data = x'' WHERE label LIKE '% bilinear alpha=0.5%'")
+        db.execute("UPDATE entries SET facts = '{' WHERE label LIKE '%baseline%'")
+        db.execute("UPDATE entries SET key = 'x' WHERE label LIKE 'plan of %'")
+    named = [
+        "damaged: digits baseline seed=0: its checksum does not match",
+        "damaged: digits bilinear alpha=0.5 n=20 seed=0: its checksum does not match",
+        "damaged: plan of demo/digits: its checksum does not match",
+        f"3 damaged: `untrue status {tmp_path} --repair` drops what is damaged",
+    ]
+    status = untrue("status", tmp_path)
+    assert (status.returncode, status.stderr) == (0, "")
+    assert set(named) <= set(status.stdout.splitlines())
+
+    # A run notes its plan anew, and leaves the damaged runs alone.
+    again = untrue(*TINY, "--out", tmp_path)
+    assert again.returncode == 0
+    assert "5 models, 3 done already, 2 damaged, 0 to train." in again.stdout
+    assert f"3 runs are stored, 2 damaged (see `untrue status {tmp_path}`)." in again.stdout
+
+    repaired = untrue("status", tmp_path, "--repair")
+    assert repaired.returncode == 0
+    assert "repair: 2 damaged dropped, 5 kept" in repaired.stdout
+    assert "demo/digits, scale smoke: 3 of 5 done" in repaired.stdout
+    last = untrue(*TINY, "--out", tmp_path)
+    assert "5 models, 3 done already, 2 to train" in last.stdout
+    assert rows(tmp_path) == before
+
+
+def test_a_repair_beside_a_run_is_refused(tmp_path: Path) -> None:
+    with Store.write(tmp_path), locked(tmp_path):
+        done = untrue("status", tmp_path, "--repair")
+    assert done.returncode == 2
+    assert "is in use by another `untrue`" in done.stderr
+
+
 def test_a_terminal_gets_a_live_display(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     process = subprocess.Popen(
@@ -307,7 +342,7 @@ def test_a_full_disk_is_said_and_finished_runs_stay(tmp_path: Path) -> None:
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
     assert done.returncode == 2
-    assert "disk is full. Finished runs in it are safe." in done.stderr
+    assert "disk is full. What is finished in it is safe." in done.stderr
     assert done.stderr.count("\n") == 1
     assert 0 < len(kept) < 45
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -127,6 +130,38 @@ def test_killed_half_way_the_same_command_goes_on(
     ]
 
 
+def test_damaged_entries_of_the_record_are_trained_again_and_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TUNE, "--budget", "*->* <= 50%"]
+    assert exit_code(words) == 0
+    first = json.loads((folder / "model/metrics.json").read_text())
+    record = folder / "model.tuning.sqlite"
+    with closing(sqlite3.connect(record)) as db, db:
+        db.execute("UPDATE entries SET facts = '{}' WHERE label LIKE '%repetition 2 of 3'")
+    capsys.readouterr()
+    assert exit_code(["status", str(record)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("3 trained networks, ")
+    assert "damaged: cross-entropy, repetition 2 of 3: its checksum does not match" in shown
+    shutil.copy(record, "copy.sqlite")
+    assert exit_code(["status", "copy.sqlite", "--repair"]) == 0
+    shown = capsys.readouterr().out
+    assert "repair: 1 damaged dropped, 3 kept\n3 trained networks, " in shown
+    assert "damaged:" not in shown
+
+    assert exit_code([*words, "--overwrite"]) == 0
+    note = "1 entry of the record was damaged, and trained again: cross-entropy, repetition 2 of 3."
+    assert note in capsys.readouterr().out
+    assert note in (folder / "model/page.html").read_text()
+    last = json.loads((folder / "model/metrics.json").read_text())
+    assert last.pop("notes") == [*first.pop("notes"), note]
+    del first["seconds"], last["seconds"]
+    assert first == last
+    assert exit_code([*words, "--overwrite"]) == 0
+    assert "damaged" not in capsys.readouterr().out
+
+
 def test_what_cannot_be_kept_ends_with_1_and_the_closest_model(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,7 +209,10 @@ def test_groups_come_from_a_tree_and_need_no_penalty(
         ([*BUDGET, "--learning-rate", "0"], "`learning_rate` must be positive"),
         ([*BUDGET, "--target", "number"], "digits.csv has no column 'number'"),
         ([*BUDGET, "--penalty", "none.toml"], "none.toml"),
-        ([*BUDGET, "--record", "digits.csv"], "is not readable as the record of a tuning"),
+        (
+            [*BUDGET, "--record", "digits.csv"],
+            "not a database. Name another with --record.",
+        ),
         ([*BUDGET, "--hierarchy", "digits.csv"], "digits.csv"),
     ],
 )

@@ -146,7 +146,7 @@ def test_small_samples_without_a_baseline_say_so(tmp_path: Path, grouped: Datase
     unlucky = InThisProcess(grouped, broken=("digits baseline seed=0",))
     with (
         Store.write(tmp_path) as store,
-        pytest.raises(UntrueError, match="No baseline of this small-sample experiment finished"),
+        pytest.raises(UntrueError, match="Not every baseline of this small-sample exp"),
     ):
         go(store, experiment, chosen, unlucky, grouped)
 

@@ -29,8 +29,8 @@ START = 3.0
 @contextmanager
 def store_in(place: Path, *, dry_run: bool) -> Iterator[Store]:
     """The store of a directory, for this process alone; of a dry run a copy that is thrown away."""
-    from untrue.lab.lock import locked
     from untrue.lab.store import FILE, Store
+    from untrue.storage import locked
 
     if not dry_run:
         with locked(place), Store.write(place) as store:
@@ -112,7 +112,8 @@ def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) 
     rate = time_estimate.measured(store.results(sweep), like)
     if rate is None:
         rate = time_estimate.guessed(like, threads=threads)
-    images = store.datasets()[like.data].train_images
+    info = store.dataset(like.data)
+    images = 0 if info is None else info.train_images
     return START + rate * time_estimate.cost(like, images) * todo / min(jobs, todo)
 
 
@@ -120,9 +121,10 @@ def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
     from untrue.lab.time_estimate import duration
 
     failed = f", {ahead.failed} failed" if ahead.failed else ""
+    damaged = f", {ahead.damaged} damaged" if ahead.damaged else ""
     start = (
         f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: {ahead.expected} models, "
-        f"{ahead.done} done already{failed}, {ahead.todo} to train"
+        f"{ahead.done} done already{failed}{damaged}, {ahead.todo} to train"
     )
     if not ahead.todo:
         return f"{start}."
@@ -134,7 +136,9 @@ def farewell(store: Store) -> str:
     """How the store stands, and what to type next."""
     status = list(store.status().values())
     failed = status.count("failed")
-    note = f", {failed} failed (see `untrue status {store.path.parent}`)" if failed else ""
+    damaged = len(store.damaged())
+    found = [f"{failed} failed"] * bool(failed) + [f"{damaged} damaged"] * bool(damaged)
+    note = f", {', '.join(found)} (see `untrue status {store.path.parent}`)" if found else ""
     return f"{status.count('ok')} runs are stored{note}."
 
 

@@ -2,7 +2,7 @@
 
 A `RunConfig` says everything that determines a trained model; `RunConfig.run_id` is a hash of
 it. A `RunResult` is what came out: the confusion matrix, the losses, where and with what it ran.
-A `Sweep` is a named list of configs. All of them travel as JSON (`to_json`, `from_json`);
+A `Sweep` is a named list of configs. All of them travel as JSON (`to_dict`, `from_dict`);
 matrices stand beside it as plain arrays.
 
 Two runs are *paired* when they share `config.seed`: same split, same first weights, same order
@@ -14,13 +14,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError
-from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, set_fields
+from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
 from untrue.losses import registry
 
 __all__ = [
@@ -154,7 +155,7 @@ class RunConfig:
         """16 hex digits: a hash of every field that determines the result."""
         fields = {"format": FORMAT, **self.to_dict()}
         for after_training in ("score_on", "calibrate"):
-            fields.pop(after_training, None)
+            del fields[after_training]
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -171,19 +172,16 @@ class RunConfig:
         return " ".join([*parts, f"seed={self.seed}"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON takes them, without those of later versions that are not in use."""
+        """The fields as JSON takes them."""
         return {
-            **set_fields(self, unless_default=("strength", "calibrate")),
+            **fields_of(self),
             "penalty": None if self.penalty is None else self.penalty.to_dict(),
             "score_on": [spec.to_dict() for spec in self.score_on],
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), sort_keys=True)
-
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        fields: dict[str, Any] = json.loads(text)
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        fields = dict(content)
         if fields["penalty"] is not None:
             fields["penalty"] = PenaltySpec.from_dict(fields["penalty"])
         fields["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in fields["score_on"])
@@ -280,3 +278,12 @@ class Sweep:
     @property
     def name(self) -> str:
         return f"{self.experiment}/{self.data}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON takes them."""
+        return {**fields_of(self), "configs": [config.to_dict() for config in self.configs]}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        configs = tuple(RunConfig.from_dict(config) for config in content["configs"])
+        return cls(**{**content, "configs": configs})

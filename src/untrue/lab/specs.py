@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -43,23 +43,15 @@ class PenaltySpec:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON takes them, without those of later versions that are not in use."""
-        return set_fields(self, unless_default=("costs", "edges"))
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), sort_keys=True)
+        """The fields as JSON takes them."""
+        return fields_of(self)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        return cls.from_dict(json.loads(text))
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         pairs = {
-            name: tuple(tuple(row) for row in fields.get(name, ()))
-            for name in ("cells", "costs", "edges")
+            name: tuple(tuple(row) for row in content[name]) for name in ("cells", "costs", "edges")
         }
-        return cls(**{**fields, **pairs})
+        return cls(**{**content, **pairs})
 
     @property
     def zone_size(self) -> int:
@@ -117,26 +109,16 @@ class DatasetInfo:
             found[list(members)] = index
         return found
 
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON takes them."""
+        return fields_of(self)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        fields = json.loads(text)
-        fields["classes"] = tuple(fields["classes"])
-        fields["groups"] = tuple((name, tuple(members)) for name, members in fields["groups"])
-        return cls(**fields)
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        groups = tuple((name, tuple(members)) for name, members in content["groups"])
+        return cls(**{**content, "classes": tuple(content["classes"]), "groups": groups})
 
 
-def set_fields(record: Any, *, unless_default: tuple[str, ...]) -> dict[str, Any]:
-    """The fields by name; those in `unless_default` only when they say something.
-
-    What older versions did not know stays out, so that old runs keep their ids. By hand: `asdict`
-    copies every cell of every zone, and a report asks thousands of ids.
-    """
-    fields = {}
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if field.name not in unless_default or value != field.default:
-            fields[field.name] = value
-    return fields
+def fields_of(record: Any) -> dict[str, Any]:
+    """The fields by name. `asdict` copies every cell of every zone: a report has thousands."""
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}

@@ -18,12 +18,16 @@ from untrue.lab.store import Store
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a sweep comes to: models in all, done, failed before, still to train."""
+    """What a sweep comes to: models in all, done, failed before, still to train.
+
+    damaged: runs that are in the store but cannot be read; they are left alone until a repair.
+    """
 
     expected: int
     done: int
     failed: int
     todo: int
+    damaged: int = 0
 
 
 def check(experiment: Experiment, axes: Axes, data: Dataset) -> None:
@@ -61,8 +65,9 @@ def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outloo
     ids = {config.run_id for config in sweep.configs}
     done = sum(status.get(run_id) == "ok" for run_id in ids)
     failed = sum(status.get(run_id) == "failed" for run_id in ids)
-    todo = sweep.expected - done - (0 if retry_failed else failed)
-    return Outlook(sweep.expected, done, failed, todo)
+    damaged = len(store.damaged_runs(sweep.configs))
+    todo = sweep.expected - done - damaged - (0 if retry_failed else failed)
+    return Outlook(sweep.expected, done, failed, todo, damaged)
 
 
 def run(
@@ -89,8 +94,9 @@ def run(
         whole = _planned(store, experiment, axes, info, scale=sweep.scale, command=sweep.command)
         if len(whole.configs) == len(sweep.configs):
             raise UntrueError(
-                "No baseline of this small-sample experiment finished, so its classes cannot be "
-                "chosen. See `untrue status`, then run again with --retry-failed."
+                "Not every baseline of this small-sample experiment is there, so its classes "
+                "cannot be chosen. See `untrue status`: failed runs are made again with "
+                "--retry-failed, damaged ones after `untrue status --repair`."
             )
         sweep = whole
         store.add_sweep(sweep)
@@ -104,13 +110,17 @@ def make(
     retry_failed: bool = False,
     tried: set[str] | None = None,
 ) -> Generator[Event, None, None]:
-    """Make the planned runs that are missing. `tried` are left out, and grows by those made."""
+    """Make the planned runs that are missing. `tried` are left out, and grows by those made.
+
+    Damaged runs are left alone too: `untrue status --repair` drops them.
+    """
     tried = set() if tried is None else tried
     status = store.status()
+    damaged = {config.run_id for config in store.damaged_runs(sweep.configs)}
     missing = [
         config
         for config in sweep.configs
-        if config.run_id not in tried
+        if config.run_id not in tried | damaged
         and (config.run_id not in status or (retry_failed and status[config.run_id] != "ok"))
     ]
     tried.update(config.run_id for config in missing)
@@ -164,6 +174,10 @@ def _score_baselines(
         if probs is None:
             continue
         labels = labels_of(config)
-        for spec, temperature in missing:
-            made = scoring.decided(probs, labels, spec, info, temperature=temperature)
-            store.add_decision(config.run_id, made)
+        store.add_decisions(
+            config.run_id,
+            [
+                scoring.decided(probs, labels, spec, info, temperature=temperature)
+                for spec, temperature in missing
+            ],
+        )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from untrue.errors import DataError
 from untrue.lab.records import DatasetInfo, Sweep
-from untrue.lab.store import Store, StoreError
+from untrue.lab.store import FILE, Store
 from untrue.report.sweep.assemble import Report, report
+from untrue.storage import StorageError
 
 Fill = Callable[..., Sweep]
 
@@ -193,12 +196,76 @@ def test_nothing_finished_is_said_in_one_sentence_and_nothing_is_written(
 
 
 def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"No results in .*: runs.sqlite is not there"):
+    with pytest.raises(StorageError, match=r"No results in .*: runs.sqlite is not there"):
         report(tmp_path)
     with Store.write(tmp_path):
         pass
     with pytest.raises(DataError, match="No experiment was started in it"):
         report(tmp_path)
+
+
+def damage(folder: Path, label: str) -> int:
+    """Change a byte of every entry whose label is like this."""
+    with closing(sqlite3.connect(folder / FILE)) as db, db:
+        change = "UPDATE entries SET facts = replace(facts, '0', '1') WHERE label LIKE ?"
+        return db.execute(change, (label,)).rowcount
+
+
+def test_damaged_runs_are_named_counted_and_left_out(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    fill(tmp_path, "demo", digits, zone_size=(3,), repetitions=3)
+    whole = report(tmp_path)
+    with (tmp_path / "rows.csv").open() as file:
+        before = list(csv.DictReader(file))
+    assert damage(tmp_path, "% bilinear alpha=0.9 %seed=1") == 1
+    made = report(tmp_path)
+    (note,) = made.notes
+    assert note == (
+        "1 entry of runs.sqlite is damaged and left out: mnist-5k bilinear alpha=0.9 n=3 seed=1. "
+        f"`untrue status {tmp_path} --repair` drops it; the command that made it then does so "
+        "again."
+    )
+    assert whole.notes == ()
+    assert "1 entry of runs.sqlite is damaged and left out" in made.page.read_text()
+    with (tmp_path / "rows.csv").open() as file:
+        after = list(csv.DictReader(file))
+    gone = [row for row in before if row not in after]
+    assert {(row["loss"], row["alpha"], row["seed"]) for row in gone} == {("bilinear", "0.9", "1")}
+    (sweep,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
+    assert sweep["damaged"] == ["mnist-5k bilinear alpha=0.9 n=3 seed=1"]
+    assert (sweep["done"], sweep["missing"]) == (sweep["expected"] - 1, [])
+
+
+@pytest.mark.parametrize("label", ["plan of demo/%", "data set mnist-5k"])
+def test_a_sweep_that_cannot_be_read_is_named_and_the_others_are_shown(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo, things: DatasetInfo, label: str
+) -> None:
+    fill(tmp_path, "demo", digits, zone_size=(3,), loss=("bilinear",))
+    fill(tmp_path, "hierarchy", things, loss=("bilinear",))
+    assert damage(tmp_path, label) == 1
+    made = report(tmp_path)
+    assert f"damaged and left out: {label.replace('%', 'mnist-5k')}." in made.notes[0]
+    assert len(made.short) == 1
+    damage(tmp_path, "%cifar100%")
+    with pytest.raises(DataError, match=r"No finished run in .* yet\. \d entries of runs.sqlite"):
+        report(tmp_path)
+
+
+def test_a_file_with_an_unreadable_page_is_reported_as_far_as_it_goes(
+    tmp_path: Path, fill: Fill, digits: DatasetInfo
+) -> None:
+    sweep = fill(tmp_path, "demo", digits, zone_size=(3, 6), repetitions=10)
+    content = bytearray((tmp_path / FILE).read_bytes())
+    leaves = [at for at in range(4096, len(content), 4096) if content[at] == 0x0D]
+    assert len(leaves) > 5
+    content[leaves[2] : leaves[2] + 8] = b"\xff" * 8
+    (tmp_path / FILE).write_bytes(content)
+    made = report(tmp_path)
+    (told,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
+    assert 0 < len(told["damaged"]) < 10
+    assert told["done"] + len(told["damaged"]) == len(sweep.configs)
+    assert any("so that runs may be missing without being named" in note for note in made.notes)
 
 
 def test_two_sweeps_of_one_folder_stand_on_one_page(

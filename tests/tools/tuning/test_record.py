@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from untrue.errors import DataError
+from untrue.storage import Entry, Storage, StorageError
 from untrue.tools.tuning.record import Record, Trained, key_of
 
 
@@ -29,8 +31,7 @@ def test_what_was_put_comes_back_after_the_file_is_opened_again(tmp_path: Path) 
     assert found.history == {"best_epoch": 4}
     assert again.get(key_of(seed=2), (3, 2)) is None
     assert again.get(key_of(seed=1), (4, 2)) is None
-    again.put(key_of(seed=1), trained("other"))
-    assert len(again) == 1
+    assert again.damaged == []
     again.close()
 
 
@@ -38,6 +39,30 @@ def test_a_file_that_is_no_record_is_named_and_left_alone(tmp_path: Path) -> Non
     path = tmp_path / "notes.txt"
     path.write_text("no database at all, just a text that is long enough to be one " * 20)
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"notes\.txt is not readable as the record of a tuning"):
+    with pytest.raises(StorageError, match=r"notes\.txt: file is not a database\. Name another"):
         Record(path)
     assert path.read_bytes() == before
+
+
+def test_a_damaged_entry_counts_as_none_is_named_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with closing(Record(path)) as record:
+        record.put(key_of(seed=1), trained())
+        record.put(key_of(seed=2), trained("other"))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE entries SET data = zeroblob(length(data)) WHERE label = 'bilinear'")
+    with closing(Record(path)) as record:
+        assert record.get(key_of(seed=1), (3, 2)) is None
+        assert record.get(key_of(seed=2), (3, 2)) is not None
+        assert record.damaged == ["bilinear"]
+        record.put(key_of(seed=1), trained())
+        assert record.get(key_of(seed=1), (3, 2)) is not None
+
+
+def test_an_entry_that_is_no_network_counts_as_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with Storage.write(path) as storage:
+        storage.put(Entry("trained", key_of(seed=1), "odd", {"temperature": "hot"}))
+    with closing(Record(path)) as record:
+        assert record.get(key_of(seed=1), (3, 2)) is None
+        assert record.damaged == ["odd"]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import untrue
-from untrue.errors import DataError
+from untrue.errors import DataError, listed
 from untrue.lab.experiments import EXPERIMENTS
-from untrue.lab.store import Store
+from untrue.lab.store import Store, run_entry
 from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
@@ -36,6 +36,7 @@ MEASURES = tuple(
 )
 # Runs not made yet are named one by one only while they are few.
 NAMED = 6
+DAMAGED_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,9 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
         sweeps = collect(store)
         planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
         stray = len(store.status().keys() - planned)
+        damage = _damage(store, sweeps)
     shown = [sweep for sweep in sweeps if sweep.rows]
-    notes = tuple(note for sweep in sweeps for note in _notes(sweep))
+    notes = (*damage, *(note for sweep in sweeps for note in _notes(sweep)))
     if not shown:
         reason = " ".join(notes) or "No experiment was started in it."
         raise DataError(f"No finished run in {directory} yet. {reason}")
@@ -94,14 +96,35 @@ def _stem(collected: Collected) -> str:
     return collected.sweep.name.replace("/", "-")
 
 
+def _damage(store: Store, sweeps: tuple[Collected, ...]) -> list[str]:
+    """What of the store cannot be trusted and is left out, in sentences."""
+    notes, where = [], store.path.parent
+    labels = {run_entry(c.run_id): c.label for sweep in sweeps for c in sweep.sweep.configs}
+    found = store.damaged()
+    if found:
+        one = len(found) == 1
+        names = listed([labels.get(entry.id, entry.name) for entry in found], most=DAMAGED_NAMED)
+        notes.append(
+            f"{len(found)} {'entry' if one else 'entries'} of {store.path.name} "
+            f"{'is' if one else 'are'} damaged and left out: {names}. "
+            f"`untrue status {where} --repair` drops {'it' if one else 'them'}; the command that "
+            f"made {'it' if one else 'them'} then does so again."
+        )
+    problem = store.problem()
+    if problem is not None:
+        notes.append(
+            f"The file {store.path.name} is damaged ({problem}), so that runs may be missing "
+            f"without being named. `untrue status {where} --repair` keeps what is whole."
+        )
+    return notes
+
+
 def _notes(collected: Collected) -> list[str]:
     """What is not there of a sweep, in sentences."""
     sweep, notes = collected.sweep, []
     waiting = len(collected.missing) + collected.unplanned
     if waiting:
-        named = [config.label for config in collected.missing[:NAMED]]
-        rest = waiting - len(named)
-        names = ", ".join(named) + (f" and {rest} more" if rest and named else "")
+        names = listed([config.label for config in collected.missing], most=NAMED, count=waiting)
         notes.append(
             f"{sweep.name}: {waiting} of {sweep.expected} models are not made yet"
             f"{f' ({names})' if names else ''}. Go on with: {sweep.command}"
@@ -225,6 +248,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                     for r in collected.failed
                 ],
                 "missing": [config.label for config in collected.missing],
+                "damaged": [config.label for config in collected.damaged],
                 "not_planned_yet": collected.unplanned,
                 "arms": _arms(Arms(collected.rows)),
                 **(comparison.summary(collected) if collected.kind == "compare" else {}),

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
+from untrue.storage import Damaged
 
 Rule = Literal["argmax", "least-cost", "least-cost-calibrated"]
 Kind = Literal["zone", "hierarchy", "small", "compare"]
@@ -79,7 +80,8 @@ class Row:
 class Collected:
     """A sweep with what is there of it. missing: planned and not made yet.
 
-    unplanned: models whose configs wait for the results of others.
+    damaged: in the store, but not to be trusted. unplanned: models whose configs wait for the
+    results of others.
     """
 
     sweep: Sweep
@@ -87,6 +89,7 @@ class Collected:
     results: tuple[RunResult, ...]
     failed: tuple[RunResult, ...]
     missing: tuple[RunConfig, ...]
+    damaged: tuple[RunConfig, ...]
     rows: tuple[Row, ...]
 
     @property
@@ -106,9 +109,12 @@ class Collected:
 
 
 def collect(store: Store) -> tuple[Collected, ...]:
-    """Every sweep of a store with its finished runs as rows."""
-    infos = store.datasets()
-    return tuple(_collected(store, sweep, infos[sweep.data]) for sweep in store.sweeps())
+    """Every sweep of a store with its finished runs as rows.
+
+    One whose data set is damaged in the store is left out: nothing is known of its classes.
+    """
+    sweeps = ((sweep, store.dataset(sweep.data)) for sweep in store.sweeps())
+    return tuple(_collected(store, sweep, info) for sweep, info in sweeps if info is not None)
 
 
 def to_csv(rows: Iterable[Row]) -> str:
@@ -126,24 +132,18 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
-    found = {result.run_id: result for result in store.results(sweep)}
-    good = {run_id: result for run_id, result in found.items() if result.status == "ok"}
+    found = [(config, store.run(config.run_id)) for config in sweep.configs]
+    runs = [(config, run) for config, run in found if isinstance(run, RunResult)]
+    good = [(config, run) for config, run in runs if run.status == "ok"]
     small = next((c.small_classes for c in sweep.configs if c.small_classes), ())
-    rows: list[Row] = []
-    missing: list[RunConfig] = []
-    for config in sweep.configs:
-        run_id = config.run_id
-        if run_id in good:
-            rows += _rows(sweep, config, good[run_id], info, small)
-        elif run_id not in found:
-            missing.append(config)
     return Collected(
         sweep=sweep,
         info=info,
-        results=tuple(good.values()),
-        failed=tuple(result for result in found.values() if result.status == "failed"),
-        missing=tuple(missing),
-        rows=tuple(rows),
+        results=tuple(run for _, run in good),
+        failed=tuple(run for _, run in runs if run.status == "failed"),
+        missing=tuple(config for config, run in found if run is None),
+        damaged=tuple(config for config, run in found if isinstance(run, Damaged)),
+        rows=tuple(row for config, run in good for row in _rows(sweep, config, run, info, small)),
     )
 
 

@@ -1,16 +1,14 @@
-"""What a tuning has trained, in one SQLite file: killed at any moment, it goes on from there.
+"""What a tuning has trained, kept in a storage: killed at any moment, it goes on from there.
 
 The key of an entry is a hash of all that determines it (examples, split, network, training, costs):
 the same command finds everything, a command with other budgets finds what it shares, and one about
-other data finds nothing.
+other data finds nothing. A damaged entry is trained again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,21 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError
+from untrue.storage import Damaged, Entry, Storage, read_as
 
-TABLE = """
-create table if not exists trained (
-    key text primary key,
-    name text not null,
-    temperature real not null,
-    logits blob not null,
-    weights blob,
-    history text not null,
-    seconds real not null
-) strict
-"""
-# Another process may be writing its own entry.
-PATIENCE_SECONDS = 60.0
+TRAINED = "trained"
+LOGITS, WEIGHTS = "logits", "weights"
+OTHER = "Name another with --record."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,62 +48,55 @@ def key_of(**facts: Any) -> str:
 
 
 class Record:
-    """Entries by key; in memory without a path."""
+    """Entries by key; in memory without a path. `damaged`: names of those found damaged so far."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._store = sqlite3.connect(path or ":memory:", timeout=PATIENCE_SECONDS)
-            self._store.execute(TABLE)
-            self._store.commit()
-        except sqlite3.DatabaseError as error:
-            raise DataError(
-                f"{path} is not readable as the record of a tuning ({error}); remove it, or name "
-                "another with --record."
-            ) from None
+        self._storage = Storage.memory() if path is None else Storage.write(path, other=OTHER)
+        self.damaged: list[str] = []
 
     def get(self, key: str, shape: tuple[int, int]) -> Trained | None:
-        """The entry, whose logits must have this shape; None when there is none."""
-        with closing(
-            self._store.execute(
-                "select name, temperature, logits, weights, history, seconds from trained "
-                "where key = ?",
-                (key,),
-            )
-        ) as rows:
-            row = rows.fetchone()
-        if row is None or len(row[2]) != 4 * shape[0] * shape[1]:
+        """The entry, whose logits must have this shape; None when there is none that is whole."""
+        entry = self._storage.get(TRAINED, key)
+        found = read_as(entry, read_trained) if isinstance(entry, Entry) else entry
+        if isinstance(found, Damaged):
+            self.damaged.append(found.name)
             return None
-        logits = np.frombuffer(row[2], dtype="<f4").reshape(shape).astype(np.float32)
-        return Trained(row[0], row[1], logits, row[3], json.loads(row[4]), row[5])
+        return None if found is None or found.logits.shape != shape else found
 
     def put(self, key: str, trained: Trained) -> None:
         """Keep an entry, in one transaction."""
-        try:
-            self._insert(key, trained)
-        except sqlite3.DatabaseError as error:
-            raise DataError(f"{self.path} cannot be written ({error}).") from None
-
-    def _insert(self, key: str, trained: Trained) -> None:
-        with self._store:
-            self._store.execute(
-                "insert or replace into trained values (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    key,
-                    trained.name,
-                    trained.temperature,
-                    trained.logits.astype("<f4").tobytes(),
-                    trained.weights,
-                    json.dumps(trained.history),
-                    trained.seconds,
-                ),
-            )
+        facts = {
+            "temperature": trained.temperature,
+            "history": trained.history,
+            "seconds": trained.seconds,
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {LOGITS: trained.logits.astype(np.float32)}
+        if trained.weights is not None:
+            arrays[WEIGHTS] = np.frombuffer(trained.weights, dtype=np.uint8)
+        self._storage.put(Entry(TRAINED, key, trained.name, facts, arrays))
 
     def __len__(self) -> int:
-        found: int = self._store.execute("select count(*) from trained").fetchone()[0]
-        return found
+        """How many whole entries there are."""
+        return len(self._storage.entries(TRAINED))
 
     def close(self) -> None:
-        self._store.close()
+        self._storage.close()
+
+
+def read_trained(entry: Entry) -> Trained:
+    """The network of an entry."""
+    logits, weights = entry.arrays[LOGITS], entry.arrays.get(WEIGHTS)
+    if logits.dtype != np.float32 or logits.ndim != 2:
+        raise ValueError(f"logits of the shape {logits.shape}")
+    return Trained(
+        name=entry.label,
+        temperature=float(entry.facts["temperature"]),
+        logits=logits.copy(),
+        weights=None if weights is None else weights.tobytes(),
+        history=dict(entry.facts["history"]),
+        seconds=float(entry.facts["seconds"]),
+    )
+
+
+# How an entry is read; what it cannot read is damaged.
+READERS = {TRAINED: read_trained}

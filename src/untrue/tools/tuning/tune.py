@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from untrue.budgets import Budget, ResolvedBudget, resolve_all, scaled_penalty
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.metrics import confusion_cells
@@ -146,6 +146,10 @@ def tune(
         plain = trainer.final(Recipe())
         chosen = found.trials[found.chosen].setting
         made = plain if chosen.recipe == Recipe() else trainer.final(chosen.recipe)
+        if store.damaged:
+            notes = (*notes, _damage(store.damaged))
+            if tell is not None:
+                tell(notes[-1])
     return _result(
         source,
         preprocessing,
@@ -158,6 +162,11 @@ def tune(
         answer_labels(y, penalty.classes, classes),
         time.perf_counter() - started,
     )
+
+
+def _damage(names: Sequence[str]) -> str:
+    what = "entry of the record was" if len(names) == 1 else "entries of the record were"
+    return f"{len(names)} {what} damaged, and trained again: {listed(names)}."
 
 
 def _check(

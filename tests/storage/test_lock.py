@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from untrue.lab.lock import locked, owner
-from untrue.lab.store import StoreError
+from untrue.storage import StorageError, locked, owner
 
 HOLD = """
 import sys, time
-from untrue.lab.lock import locked
+from untrue.storage import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)
@@ -30,7 +29,7 @@ def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path) -> No
         held = owner(tmp_path)
         with (
             pytest.raises(
-                StoreError, match=rf"in use by another `untrue` \(process {process.pid}\)"
+                StorageError, match=rf"in use by another `untrue` \(process {process.pid}\)"
             ),
             locked(tmp_path),
         ):
@@ -51,7 +50,7 @@ def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(StoreError, match=r"Cannot write to .*file/runs: "),
+        pytest.raises(StorageError, match=r"Cannot write to .*file/runs: "),
         locked(tmp_path / "file" / "runs"),
     ):
         pass
@@ -60,5 +59,5 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
     place = tmp_path / "out"
     place.write_text("")
-    with pytest.raises(StoreError, match="out is a file; --out must be a folder"), locked(place):
+    with pytest.raises(StorageError, match="out is a file; --out must be a folder"), locked(place):
         pass

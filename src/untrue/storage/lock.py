@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from untrue.lab.store import StoreError
+from untrue.storage.database import StorageError
 
 FILE = "run.lock"
 
@@ -22,12 +22,12 @@ def locked(directory: str | Path) -> Iterator[None]:
         place.mkdir(parents=True, exist_ok=True)
         file = (place / FILE).open("a+")
     except FileExistsError as error:
-        raise StoreError(f"{place} is a file; --out must be a folder.") from error
+        raise StorageError(f"{place} is a file; --out must be a folder.") from error
     except OSError as error:
-        raise StoreError(f"Cannot write to {place}: {error.strerror}.") from error
+        raise StorageError(f"Cannot write to {place}: {error.strerror}.") from error
     with file:
         if not _grab(file):
-            raise StoreError(
+            raise StorageError(
                 f"{place} is in use by another `untrue` (process {_owner(file)}). Wait for "
                 "it to end, or choose another --out."
             )
