@@ -3,17 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format bench clean
+.PHONY: help demo test test-frameworks lint check format bench clean
 
 help:  ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/lab.stamp  ## Train on real digits, offline, and show where the errors went (about two minutes).
 	$(BIN)/untrue run demo --out out/demo
 	$(BIN)/untrue report out/demo
 
-test: .venv/dev.stamp  ## Run every test.
-	$(BIN)/python -m pytest
+test: .venv/dev.stamp  ## Run every test but those of other frameworks.
+	$(BIN)/python -m pytest --ignore=tests/frameworks
+
+test-frameworks: .venv/frameworks.stamp  ## Run the tests with the frameworks that we adapt to.
+	$(BIN)/python -m pytest tests/frameworks
 
 lint: .venv/dev.stamp  ## Check style and types.
 	$(BIN)/ruff check .
@@ -49,3 +52,7 @@ clean:  ## Remove the environment and all caches.
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
 	@touch $@ .venv/lab.stamp
+
+.venv/frameworks.stamp: .venv/dev.stamp
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[frameworks]"
+	@touch $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +26,7 @@ import untrue
 from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.sklearn import (
     BilinearClassifier,
+    BoostedClassifier,
     CostSensitiveClassifier,
     MetaCostClassifier,
     cost_scorer,
@@ -180,6 +182,39 @@ def test_a_trained_model_is_calibrated_alone() -> None:
     assert model.temperature_ == pytest.approx(untrue.calibrate(logits, rest_y).temperature)
     with pytest.raises(DataError, match="Label '42' is not among the classes"):
         CostSensitiveClassifier(FrozenEstimator(trained)).fit(rest, np.full(len(rest), 42))
+
+
+class Logits(LogisticRegression):  # type: ignore[misc]
+    """As a network without a softmax at its end."""
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        return self.decision_function(X)
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+@pytest.mark.parametrize("wrapper", [CostSensitiveClassifier, MetaCostClassifier])
+def test_logits_are_not_taken_for_probabilities(wrapper: Any, calibrate: bool) -> None:
+    scaled = StandardScaler().fit_transform(WINE)
+    model = wrapper(Logits())
+    if wrapper is CostSensitiveClassifier:
+        model.set_params(calibrate=calibrate)
+    with pytest.raises(DataError, match=r"Logits.predict_proba gives no probabilities: `probs`"):
+        model.fit(scaled, NAMES).predict(scaled)
+    halves = wrapper(Logits())  # two classes: a single column
+    with pytest.raises(DataError, match=r"must give probabilities of shape \(N, 2\).*; got shape"):
+        halves.fit(scaled, KIND == 1).predict(scaled)
+
+
+@pytest.mark.filterwarnings("ignore:Cannot compute class probabilities")  # LightGBM's own
+def test_boosted_trees_by_our_objective_give_logits_and_are_refused() -> None:
+    costs = untrue.Penalty.from_rules(3, {(2, 0): 9.0})
+    trees = lightgbm.LGBMClassifier(
+        objective=untrue.boosting.lightgbm_objective(costs), n_estimators=3, verbose=-1
+    )
+    with pytest.raises(DataError, match=r"With our objective use untrue.sklearn.BoostedClass"):
+        CostSensitiveClassifier(trees, costs).fit(WINE, KIND)
+    inside = BoostedClassifier(lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), costs)
+    assert CostSensitiveClassifier(inside, costs).fit(WINE, KIND).score(WINE, KIND) > 0.9
 
 
 def test_what_is_wrong_is_said_at_fit() -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from untrue.decision import Temperature, calibrate, decide
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty.stated import name_of, penalty_over
-from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
+from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions, read_probs
 
 # Probabilities below this, zero above all, count as this before their logarithm is taken.
 LEAST_PROB = 1e-12
@@ -84,7 +84,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, calibrated if asked, in the order of `classes_`."""
         check_is_fitted(self)
-        probs = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        probs = read_probs(self.estimator_, X)
         if self.temperature_ == 1.0:
             return probs
         return np.asarray(Temperature(self.temperature_)(_logits(probs)))

@@ -21,7 +21,14 @@ from sklearn.utils.validation import (
 )
 
 from untrue.errors import ArgumentError, DataError, nearest
+from untrue.metrics.inputs import check_prob_rows
 from untrue.penalty.stated import name_of
+
+# Whose models give logits for probabilities when they are trained by our losses, and what helps.
+REMEDIES = {
+    "skorch": " Give the net predict_nonlinearity=torch.nn.Softmax(dim=-1).",
+    "lightgbm": " With our objective use untrue.sklearn.BoostedClassifier.",
+}
 
 
 class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -79,10 +86,30 @@ def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> A
     return model.fit(_safe_indexing(X, rows), y[rows], **chosen)
 
 
+def read_probs(model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    """(N, k) The model's probabilities; what are none, logits above all, is refused."""
+    given = np.asarray(model.predict_proba(X))
+    name, k = type(model).__name__, len(model.classes_)
+    remedy = REMEDIES.get(type(model).__module__.partition(".")[0], "")
+    if given.ndim != 2 or given.shape[1] != k:
+        raise DataError(
+            f"{name}.predict_proba must give probabilities of shape (N, {k}), a column for each "
+            f"class; got shape {given.shape}.{remedy}"
+        )
+    probs = given.astype(np.float64, copy=False)
+    eps = float(np.finfo(given.dtype).eps) if given.dtype.kind == "f" else 0.0
+    try:
+        check_prob_rows(probs.min(axis=1), probs.sum(axis=1), 0, eps)
+    except DataError as error:
+        raise DataError(f"{name}.predict_proba gives no probabilities: {error}{remedy}") from None
+    return probs
+
+
 def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:  # noqa: N803
     """(N, k) The model's probabilities in the order of `classes`; 0 for one it does not know."""
-    probs = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(classes)))
-    probs[:, positions(model.classes_, classes)] = model.predict_proba(X)
+    given = read_probs(model, X)
+    probs = np.zeros((len(given), len(classes)))
+    probs[:, positions(model.classes_, classes)] = given
     return probs
 
 

@@ -1,0 +1,66 @@
+"""A skorch net trained by our loss: probabilities with one more line, refused without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from skorch import NeuralNetClassifier
+
+import untrue
+from untrue.errors import DataError
+from untrue.sklearn import CostSensitiveClassifier, cost_scorer
+
+NAMES = ["setosa", "versicolor", "virginica"]
+COSTS = untrue.Penalty.from_rules(NAMES, {("virginica", "versicolor"): 10.0})
+IRIS = load_iris()
+X, Y = IRIS.data.astype(np.float32), IRIS.target.astype(np.int64)
+
+
+def net(**more: Any) -> NeuralNetClassifier:
+    torch.manual_seed(0)
+    return NeuralNetClassifier(
+        torch.nn.Linear,
+        module__in_features=4,
+        module__out_features=3,
+        criterion=untrue.BilinearLoss,
+        criterion__penalty=COSTS,
+        criterion__alpha=0.5,
+        lr=0.1,
+        max_epochs=20,
+        train_split=None,
+        verbose=0,
+        **more,
+    )
+
+
+SOFTMAX = {"predict_nonlinearity": torch.nn.Softmax(dim=-1)}
+
+
+def test_one_line_makes_probabilities() -> None:
+    model = net(**SOFTMAX).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(1), 1.0, atol=1e-5)
+    wrapped = CostSensitiveClassifier(net(**SOFTMAX), COSTS, classes=NAMES).fit(X, Y)
+    assert (wrapped.predict(X) == Y).mean() > 0.6
+
+
+def test_without_it_the_logits_are_refused_downstream() -> None:
+    with pytest.raises(DataError, match=r"predict_nonlinearity=torch.nn.Softmax\(dim=-1\)"):
+        CostSensitiveClassifier(net(), COSTS, classes=NAMES).fit(X, Y)
+    with pytest.raises(DataError, match="Logits become probabilities by softmax"):
+        untrue.decide(net().fit(X, Y).predict_proba(X), COSTS)
+
+
+def test_costs_and_alpha_are_searched_like_any_parameter() -> None:
+    search = GridSearchCV(
+        net(**SOFTMAX),
+        {"criterion__alpha": [0.0, 0.9]},
+        scoring=cost_scorer(COSTS, classes=NAMES),
+        cv=3,
+    ).fit(X, Y)
+    assert set(search.cv_results_["mean_test_score"] <= 0) == {True}
+    assert search.best_params_["criterion__alpha"] in (0.0, 0.9)
