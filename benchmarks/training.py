@@ -23,9 +23,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks import record
 from untrue.lab.machine import hardware
-from untrue.lab.models import build, parameter_count, place
-from untrue.lab.networks import NETWORKS
-from untrue.lab.training import Images, batches, keep_memory
+from untrue.networks import NETWORKS, build, parameter_count, place
+from untrue.training import Settings
+from untrue.training.examples import Examples, batches
+from untrue.training.machine import keep_memory
+from untrue.training.optimizers import make_optimizer
 
 BATCH = 50
 IMAGES = 5_000
@@ -42,7 +44,8 @@ def main() -> None:
     steps = options.steps or (20 if name == "mnist" else 2)
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
-    pixels = rng.integers(0, 256, (IMAGES, *NETWORKS[name].image_shape), dtype=np.uint8)
+    shape = NETWORKS[name].inputs or ()
+    pixels = rng.integers(0, 256, (IMAGES, *shape), dtype=np.uint8)
     labels = rng.integers(0, 10, IMAGES)
     loops = {"plain": plain_loop(name, pixels, labels), "untrue": our_loop(name, pixels, labels)}
     rates: dict[str, list[float]] = {loop: [] for loop in loops}
@@ -111,13 +114,14 @@ def plain_loop(name: str, pixels: np.ndarray, labels: np.ndarray) -> Callable[[]
 def our_loop(name: str, pixels: np.ndarray, labels: np.ndarray) -> Callable[[], None]:
     keep_memory()
     network = place(build(name), torch.device("cpu"))
-    optimizer = torch.optim.Adam(network.parameters(), lr=5e-4, fused=True)
-    images = Images.place(pixels, labels, np.arange(len(labels)), torch.device("cpu"))
+    optimizer = make_optimizer(network, Settings(epochs=1))
+    images = Examples.place(pixels, labels)
     generator = torch.Generator().manual_seed(0)
 
     def endless() -> Iterator[tuple[Tensor, Tensor]]:
         while True:
-            yield from batches(images, BATCH, generator)
+            for x, target, _ in batches(images, BATCH, generator):
+                yield x, target
 
     return stepper(network, optimizer, endless())
 

@@ -18,6 +18,8 @@ ROOMS = [
     "lab",
     "tools",
     "adapters",
+    "training",
+    "networks",
     "losses",
     "functional",
     "reference",
@@ -31,6 +33,7 @@ ROOMS = [
     # Names, numbers and strings, which every room may read.
     "registry",
     "atomic_files",
+    "checks",
     "errors",
 ]
 ADAPTERS = {"sklearn", "boosting"}
@@ -85,6 +88,7 @@ def test_imports_point_down_the_house_plan() -> None:
         "import untrue.report",
         "from untrue.losses import registry; registry.find('bilinear').strengths",
         "import untrue.cli",
+        "import untrue.training.splits, untrue.networks",
     ],
 )
 def test_what_needs_no_torch_does_not_import_it(statement: str) -> None:

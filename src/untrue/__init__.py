@@ -40,6 +40,7 @@ _MODULES = (
     "lab",
     "losses",
     "metrics",
+    "networks",
     "penalty",
 )
 # Not in `__all__`: a star import must not ask for frameworks that are not installed.
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         lab,
         losses,
         metrics,
+        networks,
         penalty,
     )
     from untrue.budgets import Budget
@@ -83,6 +85,7 @@ __all__ = [
     "lab",
     "losses",
     "metrics",
+    "networks",
     "penalty",
     "tune",
 ]

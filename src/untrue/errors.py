@@ -41,6 +41,10 @@ class BudgetError(UntrueError, ValueError):
         return type(self), (str(self), self.closest)
 
 
+class DivergedError(UntrueError, ArithmeticError):
+    """Training whose loss or gradients are no longer finite."""
+
+
 class MissingDependencyError(UntrueError, ImportError):
     """An optional framework that is not installed; the message carries the install line."""
 

@@ -14,8 +14,8 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab import compare_data, comparison
 from untrue.lab.compare_data import OwnSubject
 from untrue.lab.own_data import OwnData
-from untrue.lab.own_training import train
 from untrue.lab.records import RunConfig
+from untrue.lab.training import train
 
 WINES = ("barolo", "grignolino", "barbera")
 
@@ -112,10 +112,10 @@ def test_what_own_data_do_not_know_is_refused(
 ) -> None:
     subject.check(runs[0])
     for changes, message in (
-        ({"width": 0.5}, "`width` has no meaning for own data"),
         ({"limit_test": 5}, "`limit_test` has no meaning"),
         ({"network": "cnn"}, "'cnn' is for images"),
-        ({"network": "mnist"}, "Unknown network 'mnist'"),
+        ({"network": "mnist"}, r"'mnist' takes images of \(1, 28, 28\)"),
+        ({"network": "mlq"}, "Unknown network 'mlq'; did you mean 'mlp'"),
         ({"validation": 140}, "`validation` must lie between 1 and 90 % of the 142 examples"),
     ):
         with pytest.raises(ArgumentError, match=message):

@@ -124,7 +124,7 @@ def test_weights_reach_every_copy() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_estimators": 0}, "`n_estimators` must be a whole number of at least 1; got 0"),
+        ({"n_estimators": 0}, "`n_estimators` must be at least 1; got 0"),
         ({"max_samples": 1.5}, r"`max_samples` must lie in \[0, 1\]; got 1.5"),
     ],
 )

@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import (
 
 import untrue
 from untrue import Penalty
-from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
+from untrue.errors import ArgumentError, DataError, DivergedError, PenaltyError, UntrueWarning
 from untrue.sklearn import BilinearClassifier, cost_scorer
 
 IRIS, FLOWER = load_iris(return_X_y=True)
@@ -200,11 +200,11 @@ def test_a_free_class_at_high_alpha_is_warned_of() -> None:
         ({"decision": "max"}, ArgumentError, "`decision` must be 'argmax' or 'cost'; got 'max'"),
         ({"alpha": 1.5}, ArgumentError, r"`alpha` must lie in \[0, 1\]; got 1.5"),
         ({"alpha": "high"}, ArgumentError, r"`alpha` must lie in \[0, 1\]; got 'high'"),
-        ({"learning_rate": 0}, ArgumentError, "`learning_rate` must be above 0; got 0"),
+        ({"learning_rate": 0}, ArgumentError, "`learning_rate` must be positive; got 0"),
         ({"weight_decay": -1}, ArgumentError, "`weight_decay` must be at least 0; got -1"),
         ({"validation_fraction": 0}, ArgumentError, r"must lie in \(0, 1\); got 0"),
-        ({"epochs": 0}, ArgumentError, "`epochs` must be a whole number of at least 1; got 0"),
-        ({"hidden": (8, 0)}, ArgumentError, "`hidden` must be a whole number of at least 1; got 0"),
+        ({"epochs": 0}, ArgumentError, "`epochs` must be at least 1; got 0"),
+        ({"hidden": (8, 0)}, ArgumentError, "`hidden` must be at least 1; got 0"),
         ({"hidden": 64}, ArgumentError, "`hidden` must list the widths of layers; got 64"),
         ({"penalty": {("virginca", "setosa"): 2.0}}, PenaltyError,
          "Unknown class 'virginca' in the penalty; did you mean 'virginica'"),
@@ -212,7 +212,7 @@ def test_a_free_class_at_high_alpha_is_warned_of() -> None:
          "no class 'versicolor', which is in the data; did you mean 'versicolour'"),
         ({"penalty": np.ones((2, 2)) - np.eye(2)}, PenaltyError, "for 2 classes, but the data"),
         ({"penalty": "costs.csv"}, PenaltyError, r"For a file: untrue.Penalty.load\(path\)"),
-        ({"learning_rate": 1e200, "standardize": False}, DataError, "infinite or NaN in training"),
+        ({"learning_rate": 1e200, "standardize": False}, DivergedError, "Training stopped"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")

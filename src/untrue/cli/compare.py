@@ -69,7 +69,7 @@ def compare(
     network: Annotated[str | None, budget("Network, when not the one that suits the data.")] = None,
     epochs: Annotated[int | None, budget("Epochs, at most.")] = None,
     batch_size: Annotated[int | None, budget("Examples per step.")] = None,
-    learning_rate: Annotated[float | None, budget("Of Adam.")] = None,
+    learning_rate: Annotated[float | None, budget("Of the optimizer, at its greatest.")] = None,
     width: Annotated[float | None, budget("Factor on the network's channels.")] = None,
     validation: Annotated[
         int | None, budget("Training examples held back to calibrate by.")

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from untrue.checks import check_number
 from untrue.cli import options
 from untrue.cli.console import console, say, show
 from untrue.cli.options import training
-from untrue.errors import ArgumentError
 from untrue.losses import registry
+from untrue.training import OWN_DATA
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from untrue.tools.fitting.training import Progress
+    from untrue.training.progress import Progress
 
 app = typer.Typer()
 
@@ -42,10 +44,10 @@ def fit(
     baseline: Annotated[
         bool, training("Train the plain cross-entropy model too, to compare.")
     ] = True,
-    epochs: options.Epochs = 100,
-    patience: options.Patience = 10,
-    batch_size: options.BatchSize = 64,
-    learning_rate: options.LearningRate = 1e-3,
+    epochs: options.Epochs = OWN_DATA.epochs,
+    patience: options.Patience = OWN_DATA.patience,
+    batch_size: options.BatchSize = OWN_DATA.batch_size,
+    learning_rate: options.LearningRate = OWN_DATA.learning_rate,
     seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
     validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
@@ -61,11 +63,14 @@ def fit(
     Trains the plain cross-entropy model beside it, measures both on examples that neither has
     seen, prints before and after, and writes a folder that `untrue predict` takes.
     """
-    check_numbers(epochs=epochs, patience=patience, batch_size=batch_size)
-    if not 0 <= alpha <= 1:
-        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
-    if not 0 < learning_rate < float("inf"):
-        raise ArgumentError(f"`learning_rate` must be positive; got {learning_rate}.")
+    check_number("alpha", alpha, 0.0, 1.0)
+    settings = replace(
+        OWN_DATA,
+        epochs=epochs,
+        patience=patience,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+    )
     from untrue.penalty import Penalty
     from untrue.tools.fitting.model_folder import check_target, save_model
     from untrue.tools.reading.features import split_columns
@@ -87,7 +92,6 @@ def fit(
     from untrue.report.own.fit import changes_table, fit_page, lead, metrics, variants_table
     from untrue.report.own.measures import costliest
     from untrue.tools.fitting.fit import fit as run_fit
-    from untrue.tools.fitting.training import Settings
 
     where = console()
     say(where, f"{data}: {len(source):,} examples ({source.kind})")
@@ -98,13 +102,8 @@ def fit(
             loss=loss,
             alpha=alpha,
             network=network,
-            settings=Settings(
-                epochs=epochs,
-                batch_size=batch_size,
-                learning_rate=learning_rate,
-                patience=patience,
-                seed=seed,
-            ),
+            settings=settings,
+            seed=seed,
             baseline=baseline,
             test_share=test_share,
             validation_share=validation_share,
@@ -150,8 +149,7 @@ class EpochLines:
         self._last = name, progress
         if self._status is not None:
             self._status.update(
-                f"{name}: epoch {progress.epoch} of at most {progress.epochs}, "
-                f"validation loss {progress.validation_loss:.4f}"
+                f"{name}: epoch {progress.epoch} of at most {progress.epochs}, {_loss(progress)}"
             )
 
     def say(self, text: str) -> None:
@@ -162,14 +160,11 @@ class EpochLines:
     def _print_last(self) -> None:
         if self._last is not None:
             name, progress = self._last
-            say(
-                self._where,
-                f"{name}: {progress.epoch} epochs, validation loss {progress.validation_loss:.4f}",
-            )
+            say(self._where, f"{name}: {progress.epoch} epochs, {_loss(progress)}")
         self._last = None
 
 
-def check_numbers(**given: int) -> None:
-    for name, value in given.items():
-        if value < 1:
-            raise ArgumentError(f"`{name}` must be at least 1; got {value}.")
+def _loss(progress: Progress) -> str:
+    if progress.validation_loss is None:
+        return f"step {progress.step} of {progress.steps}, loss {progress.loss:.4f}"
+    return f"validation loss {progress.validation_loss:.4f}"

@@ -56,7 +56,7 @@ Network = Annotated[str | None, training("linear, mlp or cnn; else what fits the
 Epochs = Annotated[int, training("At most so many passes over the data.")]
 Patience = Annotated[int, training("Stop after so many epochs without progress.")]
 BatchSize = Annotated[int, training("Examples per step.")]
-LearningRate = Annotated[float, training("Of AdamW.")]
+LearningRate = Annotated[float, training("Of the optimizer, at its greatest.")]
 ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]
 

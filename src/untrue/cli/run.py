@@ -54,7 +54,7 @@ def run(
     seed: Annotated[str | None, axis("The first seed.")] = None,
     epochs: Annotated[str | None, axis("Epochs, at most.")] = None,
     batch_size: Annotated[str | None, axis("Images per step.")] = None,
-    learning_rate: Annotated[str | None, axis("Of Adam.")] = None,
+    learning_rate: Annotated[str | None, axis("Of the optimizer, at its greatest.")] = None,
     width: Annotated[str | None, axis("Factor on the network's channels.")] = None,
     validation: Annotated[str | None, axis("Training images held back.")] = None,
     patience: Annotated[str | None, axis("Idle epochs before it stops; 0: off.")] = None,

@@ -97,7 +97,7 @@ def kind_of_device(device: str | None) -> str:
     """cpu, cuda, ...: checked, and picked when not given."""
     if device == "cpu":
         return device  # no need to import torch, which takes a while
-    from untrue.lab.training import pick_device
+    from untrue.training.machine import pick_device
 
     return pick_device(device).type
 

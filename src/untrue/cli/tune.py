@@ -11,6 +11,7 @@ from untrue.cli import options
 from untrue.cli.fit import EpochLines
 from untrue.cli.options import training
 from untrue.losses import registry
+from untrue.training import OWN_DATA
 
 app = typer.Typer()
 
@@ -65,10 +66,10 @@ def tune(
         typer.Option(help=f"{' or '.join(registry.MIXED)}; else all. May be repeated."),
     ] = None,
     network: options.Network = None,
-    epochs: options.Epochs = 100,
-    patience: options.Patience = 10,
-    batch_size: options.BatchSize = 64,
-    learning_rate: options.LearningRate = 1e-3,
+    epochs: options.Epochs = OWN_DATA.epochs,
+    patience: options.Patience = OWN_DATA.patience,
+    batch_size: options.BatchSize = OWN_DATA.batch_size,
+    learning_rate: options.LearningRate = OWN_DATA.learning_rate,
     seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
     validation_share: Annotated[

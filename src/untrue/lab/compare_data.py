@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from untrue import networks
 from untrue.errors import ArgumentError, nearest
-from untrue.lab import networks
 from untrue.lab.data import NAMES, Dataset, load
 from untrue.lab.own_data import Opened, OwnData
 from untrue.lab.records import DatasetInfo, RunConfig
@@ -72,14 +72,10 @@ class OwnSubject:
         return {**budget(None, scale), **found}
 
     def check(self, config: RunConfig) -> None:
-        for name, usual in (("width", 1.0), ("limit_train", None), ("limit_test", None)):
-            if getattr(config, name) != usual:
+        for name in ("limit_train", "limit_test"):
+            if getattr(config, name) is not None:
                 raise ArgumentError(f"`{name}` has no meaning for own data.")
-        from untrue.tools.fitting.networks import choose_network
-
-        shape = (1, 1, 1) if "images" in self.opened.source.kind else (1,)
-        choose_network(config.network, shape, len(self.info.classes))
-        self.opened.split(config)
+        networks.check(config.network, self.opened.input_shape(config))
 
     def labels_of(self, config: RunConfig) -> Labels:
         return self.opened.labels[self.opened.split(config).test]

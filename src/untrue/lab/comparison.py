@@ -70,6 +70,10 @@ class Design:
     width: float = 1.0
     validation: int = 500
     patience: int = 0
+    augment: bool = False
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    schedule: str = "constant"
     limit_train: int | None = None
     limit_test: int | None = None
     normalization: str = "max"
@@ -105,6 +109,10 @@ def plan(design: Design, info: DatasetInfo) -> tuple[RunConfig, ...]:
             learning_rate=design.learning_rate,
             validation=design.validation,
             patience=design.patience,
+            augment=design.augment,
+            optimizer=design.optimizer,
+            weight_decay=design.weight_decay,
+            schedule=design.schedule,
             limit_train=design.limit_train,
             limit_test=design.limit_test,
             score_on=(costs,),

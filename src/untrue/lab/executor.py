@@ -31,7 +31,8 @@ from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 if TYPE_CHECKING:
     from untrue.lab.data import Dataset
     from untrue.lab.own_data import OwnData
-    from untrue.lab.training import Progress, Trained
+    from untrue.lab.training import Trained
+    from untrue.training.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
     import torch
 
     torch.set_num_threads(local.threads)
-    train = _on_named_data(local) if local.own is None else _on_own_data(local.own)
+    train = _on_named_data(local) if local.own is None else _on_own_data(local, local.own)
     while (config := pipe.recv()) is not None:
         started = time.perf_counter()
         try:
@@ -233,12 +234,12 @@ def _on_named_data(local: LocalProcesses) -> Train:
     return train_one
 
 
-def _on_own_data(own: OwnData) -> Train:
+def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
     """Training on a person's own data, read once."""
-    from untrue.lab.own_training import train
+    from untrue.lab.training import train
 
     read = cache(own.open)
-    return lambda config, tell: train(config, read(), on_progress=tell)
+    return lambda config, tell: train(config, read(), device=local.device, on_progress=tell)
 
 
 def _die_with_parent() -> None:

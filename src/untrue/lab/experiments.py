@@ -46,6 +46,9 @@ class Axes:
     validation: int = 0
     patience: int = 0
     augment: bool = False
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    schedule: str = "constant"
     limit_train: int | None = None
     limit_test: int | None = None
     normalization: str = "none"

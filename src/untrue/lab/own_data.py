@@ -14,8 +14,8 @@ import numpy as np
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
-from untrue.tools.fitting.splitting import Split, split
 from untrue.tools.reading.sources import FolderSource, Source, class_positions, open_source
+from untrue.training.splits import Split, split_by_share
 
 TEST_SHARE = 0.2
 VALIDATION_SHARE = 0.15
@@ -88,13 +88,20 @@ class Opened:
                 f"`validation` must lie between 1 and 90 % of the {rest:.0f} examples to learn "
                 f"from; got {config.validation}."
             )
-        return split(
+        return split_by_share(
             self.labels,
             test_share=TEST_SHARE,
             validation_share=share,
             held_out=held_out,
             seed=config.seed,
         )
+
+    def input_shape(self, config: RunConfig) -> tuple[int, ...]:
+        """What a network is given: (channels, height, width), or (1,), a table of any width."""
+        parts = self.split(config)
+        if "images" not in self.source.kind:
+            return (1,)
+        return self.source.fit_preprocessing(parts.train).inputs
 
     def validation(self) -> int:
         """How many examples are held back unless a person says."""

@@ -20,9 +20,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_count, check_number
 from untrue.errors import ArgumentError
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
 from untrue.losses import registry
+from untrue.training import Settings
 
 __all__ = [
     "METHODS",
@@ -49,12 +51,12 @@ Counts = npt.NDArray[np.int64]
 class RunConfig:
     """One model to train. All but the last two fields determine the result and its `run_id`.
 
-    data: name of the data set. network, width: see `untrue.lab.models.build`.
+    data: name of the data set. network, width: see `untrue.networks.build`. epochs, batch_size,
+    learning_rate, patience, augment, optimizer, weight_decay, schedule: see `untrue.training`.
     loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). Losses whose
     knob is not alpha (`untrue.losses.registry`) have alpha 0 and a `strength`, its value.
     seed: of the split, the first weights, the order, dropout and augmentation.
-    validation: training images held back; patience: epochs without a better validation loss
-    before training stops and the best weights return (0: no early stopping).
+    validation: training images held back.
     limit_train, limit_test: only so many images, drawn class by class with the seed 0.
     small_classes, small_count: these classes keep only `small_count` training images, which are
     repeated up to the original number (0: the classes are not seen at all).
@@ -76,6 +78,9 @@ class RunConfig:
     validation: int = 0
     patience: int = 0
     augment: bool = False
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    schedule: str = "constant"
     limit_train: int | None = None
     limit_test: int | None = None
     small_classes: tuple[int, ...] = ()
@@ -98,18 +103,13 @@ class RunConfig:
                 f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
                 f"{'a' if self.penalty else 'no'} penalty."
             )
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ArgumentError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
-        for name in ("learning_rate", "width"):
-            if not 0.0 < getattr(self, name) < float("inf"):
-                raise ArgumentError(f"`{name}` must be positive; got {getattr(self, name)}.")
-        for name in ("validation", "patience", "seed"):
-            if getattr(self, name) < 0:
-                raise ArgumentError(f"`{name}` must not be negative; got {getattr(self, name)}.")
+        self.settings  # noqa: B018 - is checked where it is made
+        check_number("width", self.width, 0.0, ends=False)
+        for name in ("validation", "seed"):
+            check_count(name, getattr(self, name), least=0)
         for name in ("limit_train", "limit_test"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ArgumentError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         for name in ("patience", "calibrate"):
             if getattr(self, name) and not self.validation:
                 raise ArgumentError(f"`{name}` needs `validation` images; got validation 0.")
@@ -128,6 +128,17 @@ class RunConfig:
                 f"The loss {self.loss!r} takes a penalty and no alpha; got alpha {self.alpha:g}, "
                 f"{'a' if self.penalty else 'no'} penalty."
             )
+
+    @property
+    def settings(self) -> Settings:
+        """How the network is trained."""
+        return Settings(
+            **{
+                field.name: getattr(self, field.name)
+                for field in dataclasses.fields(Settings)
+                if hasattr(self, field.name)
+            }
+        )
 
     @property
     def method(self) -> str:

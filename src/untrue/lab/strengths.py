@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from untrue.losses import registry
+from untrue.training import OWN_DATA
 
 # Which of them a quick look takes.
 SMOKE = slice(1, 2)
@@ -31,7 +32,14 @@ _CIFAR_DESK = {
     "limit_test": 5000,
 }
 _SMOKE = {"epochs": 1, "validation": 200, "limit_train": 1200, "limit_test": 500}
-_OWN = {"batch_size": 64, "learning_rate": 1e-3, "patience": 10, "repetitions": 5}
+_OWN = {
+    "batch_size": OWN_DATA.batch_size,
+    "learning_rate": OWN_DATA.learning_rate,
+    "optimizer": OWN_DATA.optimizer,
+    "weight_decay": OWN_DATA.weight_decay,
+    "patience": OWN_DATA.patience,
+    "repetitions": 5,
+}
 
 # By data set, then by scale; "own" is a person's own data. What is not given here: see `Design`.
 BUDGETS: dict[str, dict[str, Mapping[str, Any]]] = {

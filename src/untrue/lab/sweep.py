@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Generator, Sequence
 
+from untrue import networks
 from untrue.errors import UntrueError
-from untrue.lab import networks, plans, scoring
+from untrue.lab import plans, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.executor import Event, Executor, Finished
 from untrue.lab.experiments import Axes, Experiment

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from untrue.lab.networks import NETWORKS
 from untrue.lab.records import RunConfig, RunResult
+from untrue.networks import NETWORKS
 
 
 def cost(config: RunConfig, train_images: int) -> int:
@@ -27,19 +27,13 @@ def measured(results: Iterable[RunResult], like: RunConfig) -> float | None:
     return sum(rates) / len(rates) if rates else None
 
 
-# Multiplications of the networks for own data, whose inputs are of any size: the usual.
-OWN_MACS = {"linear": 1e3, "mlp": 2e4, "cnn": 2e7}
-
-
 def guessed(config: RunConfig, *, threads: int) -> float:
     """Seconds per training image on a CPU, from the network's size and this machine's speed.
 
     Training takes three times the work of an answer, at about the speed of matrix products that
     are too small for more than one core, and a few milliseconds of overhead per step.
     """
-    known = NETWORKS.get(config.network)
-    macs = OWN_MACS[config.network] if known is None else known.macs
-    work = 3 * macs * config.width**2
+    work = 3 * NETWORKS[config.network].macs * config.width**2
     a = np.ones((48, 48), dtype=np.float32)
     speed = 48**3 / min(_seconds_of(lambda: a @ a) for _ in range(500))
     return work / (speed * threads) + 0.003 / config.batch_size

@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from untrue.checks import check_count, check_number
 from untrue.decision import decide
 from untrue.errors import UntrueWarning
 from untrue.penalty.stated import name_of, penalty_over
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
-from untrue.sklearn.parameters import check_count, check_number
 
 
 def _has_probs(self: MetaCostClassifier) -> bool:

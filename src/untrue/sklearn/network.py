@@ -15,14 +15,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from untrue.checks import check_choice, check_count, check_number
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError
 from untrue.losses import registry
+from untrue.networks.perceptron import Layers, Perceptron, run, start_layers
 from untrue.penalty.stated import penalty_over
 from untrue.sklearn.meta import positions
-from untrue.sklearn.parameters import check_choice, check_count, check_number
-from untrue.sklearn.training import Examples, Layers, Plan, run, start_layers, train
+from untrue.training import Settings
+from untrue.training.examples import Examples
+from untrue.training.loop import train
+from untrue.training.optimizers import make_optimizer
 
+# Inputs (N, d), classes (N,) and weights (N,) of mean 1.
+Rows = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.float64]]
 # Up to this many examples are one batch, where weights are exactly repetitions.
 WHOLE = 2048
 BATCH = 256
@@ -115,16 +121,16 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scaler_ = self._new_scaler()
         if self.scaler_ is not None:
             self.scaler_.fit(X[kept], sample_weight=weight[kept])
-        examples = self._examples(X, target, weight)
+        rows = self._rows(X, target, weight)
         validation = None
         if self.early_stopping:
-            examples, validation = self._set_aside(examples, rng)
-        n = len(examples.target)
+            rows, validation = self._set_aside(rows, rng)
+        n = len(rows[1])
         batch = self._batch(n)
         epochs = self.epochs or min(
             max(math.ceil(STEPS / math.ceil(n / batch)), LEAST_EPOCHS), STEPS
         )
-        self._train(examples, validation, self._plan(epochs, batch), rng)
+        self._train(rows, validation, self._settings(epochs, batch), rng)
         return self
 
     def partial_fit(
@@ -164,11 +170,11 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self
         if self.scaler_ is not None:
             self.scaler_.partial_fit(X[kept], sample_weight=weight[kept])
-        examples = self._examples(X, target, weight)
-        plan = self._plan(1, self._batch(len(examples.target)), steady=True)
+        rows = self._rows(X, target, weight)
         if not hasattr(self, "_rng"):
             self._rng = check_random_state(self.random_state)
-        self._train(examples, None, plan, self._rng, go_on=True)
+        settings = self._settings(1, self._batch(len(rows[1])), steady=True)
+        self._train(rows, None, settings, self._rng, go_on=True)
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
@@ -202,62 +208,71 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _batch(self, n: int) -> int:
         return min(self.batch_size or (n if n <= WHOLE else BATCH), n)
 
-    def _examples(self, X: Any, target: Any, weight: Any) -> Examples:  # noqa: N803
+    def _rows(self, X: Any, target: Any, weight: Any) -> Rows:  # noqa: N803
         kept = weight > 0
         inputs = X[kept] if self.scaler_ is None else self.scaler_.transform(X[kept])
-        return Examples(inputs, target[kept].astype(np.int64), weight[kept] / weight[kept].mean())
+        return inputs, target[kept].astype(np.int64), weight[kept] / weight[kept].mean()
 
-    def _set_aside(
-        self, examples: Examples, rng: np.random.RandomState
-    ) -> tuple[Examples, Examples]:
-        rare = np.bincount(examples.target)
-        stratify = examples.target if rare[rare > 0].min() > 1 else None
+    def _set_aside(self, rows: Rows, rng: np.random.RandomState) -> tuple[Rows, Rows]:
+        counts = np.bincount(rows[1])
         parts = train_test_split(
-            examples.inputs,
-            examples.target,
-            examples.weight,
+            *rows,
             test_size=self.validation_fraction,
-            stratify=stratify,
+            stratify=rows[1] if counts[counts > 0].min() > 1 else None,
             random_state=rng,
         )
-        return Examples(*parts[::2]), Examples(*parts[1::2])
+        return tuple(parts[::2]), tuple(parts[1::2])
 
-    def _plan(self, epochs: int, batch_size: int, *, steady: bool = False) -> Plan:
-        return Plan(
-            alpha=self.alpha,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+    def _settings(self, epochs: int, batch_size: int, *, steady: bool = False) -> Settings:
+        return Settings(
             epochs=epochs,
             batch_size=batch_size,
-            warmup=0.0 if steady else self.warmup,
-            patience=self.patience,
-            decay=not steady,
+            learning_rate=float(self.learning_rate),
+            optimizer="adamw",
+            weight_decay=float(self.weight_decay),
+            schedule="constant" if steady else "cosine",
+            patience=self.patience if self.early_stopping else 0,
+            warmup=0.0 if steady else float(self.warmup),
         )
 
     def _train(
         self,
-        examples: Examples,
-        validation: Examples | None,
-        plan: Plan,
+        rows: Rows,
+        validation: Rows | None,
+        settings: Settings,
         rng: np.random.RandomState,
         *,
         go_on: bool = False,
     ) -> None:
-        loss: Any = registry.find(self.loss).make(self.penalty_, strength=0.0, reduction="none")
-        layers = Layers(tuple(self.coefs_), tuple(self.intercepts_))
-        state = self._optimizer_state if go_on else None
-        outcome = train(layers, loss, examples, validation, plan, rng, state)
-        if not all(np.isfinite(outcome.losses)):
-            raise DataError(
-                "The loss became infinite or NaN in training. Use a smaller `learning_rate`, and "
-                "standardize=True if the columns of `X` are large."
-            )
-        self.coefs_, self.intercepts_ = list(outcome.layers.weights), list(outcome.layers.biases)
-        self.n_iter_ += len(outcome.losses)
-        self.loss_curve_ = self.loss_curve_ + outcome.losses
+        loss: Any = registry.find(self.loss).make(
+            self.penalty_, strength=self.alpha, reduction="none"
+        )
+        network = Perceptron(Layers(tuple(self.coefs_), tuple(self.intercepts_)))
+        optimizer = make_optimizer(network, settings)
+        if go_on and self._optimizer_state is not None:
+            optimizer.load_state_dict(self._optimizer_state)
+        examples, watched = (
+            None if part is None else Examples.place(part[0], part[1], weights=part[2])
+            for part in (rows, validation)
+        )
+        assert examples is not None
+        # Nothing in it is random: the weights are drawn before, and there is no dropout.
+        history = train(
+            network,
+            loss,
+            examples,
+            settings,
+            seed=int(rng.randint(2**31 - 1)),
+            watched=watched,
+            optimizer=optimizer,
+        )
+        layers = network.layers()
+        self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
+        self.n_iter_ += len(history.train)
+        self.loss_curve_ = [*self.loss_curve_, *history.train]
         if validation is not None:
-            self.validation_curve_ = outcome.validation_losses
-        self._optimizer_state = outcome.optimizer_state
+            self.validation_curve_ = list(history.validation)
+        self._optimizer_state = optimizer.state_dict()
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, registry.MIXED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,15 @@ from sklearn.datasets import load_digits
 
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
+from untrue.networks import NetworkSpec
 from untrue.tools.fitting.fit import FitResult, fit, labels_of
-from untrue.tools.fitting.networks import NetworkSpec, build, choose_network
 from untrue.tools.fitting.predict import predict, read_data
-from untrue.tools.fitting.training import Examples, Settings, logits_of, mean_loss, train
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import open_source
+from untrue.training import OWN_DATA
 
-QUICK = Settings(epochs=12, patience=4, learning_rate=5e-3)
+ONE = replace(OWN_DATA, epochs=1)
+QUICK = replace(OWN_DATA, epochs=12, patience=4, learning_rate=5e-3)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,8 @@ def test_the_same_seed_gives_the_same_model(
     other = fit(
         source,
         patient_costs,
-        settings=Settings(epochs=2, seed=1),
+        settings=replace(OWN_DATA, epochs=2),
+        seed=1,
         baseline=False,
         loss="log-bilinear",
     )
@@ -83,7 +86,7 @@ def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
         fit(source, None, settings=QUICK)
-    found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
+    found = fit(source, None, loss="cross-entropy", settings=ONE)
     assert [variant.name for variant in found.variants] == [
         "cross-entropy",
         "cross-entropy + least cost",
@@ -97,7 +100,13 @@ def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
     np.savez(tmp_path / "noise.npz", X=rng.normal(size=(80, 3)), y=rng.integers(4, size=80))
     source = open_source(tmp_path / "noise.npz")
     with pytest.warns(UntrueWarning, match="tells no more than chance on the validation part"):
-        fit(source, None, loss="cross-entropy", settings=Settings(epochs=1), network="linear")
+        fit(
+            source,
+            None,
+            loss="cross-entropy",
+            settings=ONE,
+            network="linear",
+        )
 
 
 def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> None:
@@ -106,7 +115,7 @@ def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> 
         fit(source, Penalty.from_rules(["healthy", "benign", "tumor"], {}), settings=QUICK)
     more = Penalty.from_rules(["healthy", "benign", "tumour", "cyst"], {})
     with pytest.warns(UntrueWarning, match="no example to learn from for cyst"):
-        found = fit(source, more, settings=Settings(epochs=1), baseline=False)
+        found = fit(source, more, settings=ONE, baseline=False)
     assert found.model.classes[3] == "cyst"
 
 
@@ -116,40 +125,10 @@ def test_unknown_losses_and_networks_are_refused(
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(ArgumentError, match="Unknown loss 'bilinar'; did you mean 'bilinear'"):
         fit(source, patient_costs, loss="bilinar")
-    with pytest.raises(ArgumentError, match=r"Unknown network 'mpl'.* Known: linear, mlp, cnn"):
+    with pytest.raises(ArgumentError, match=r"Unknown network 'mpl'.* Known: .*linear, mlp, cnn"):
         fit(source, patient_costs, network="mpl")
     with pytest.raises(ArgumentError, match="'cnn' is for images"):
         fit(source, patient_costs, network="cnn")
-
-
-def test_early_stopping_keeps_the_best_weights() -> None:
-    rng = np.random.default_rng(0)
-    noise = Examples(rng.normal(size=(60, 5)).astype(np.float32), rng.integers(3, size=60))
-    watched = Examples(rng.normal(size=(40, 5)).astype(np.float32), rng.integers(3, size=40))
-    network = build(NetworkSpec("mlp", (5,), 3))
-    loss = torch.nn.functional.cross_entropy
-    seen = []
-    settings = Settings(epochs=200, patience=5, learning_rate=0.01)
-    history = train(network, loss, noise, watched, settings, seen.append)
-    assert len(history.train) == history.best_epoch + 5 < 200  # noise is soon learned by heart
-    assert len(seen) == len(history.train)
-    assert min(history.validation) == history.validation[history.best_epoch - 1]
-    assert mean_loss(network, loss, watched) == pytest.approx(min(history.validation))
-
-
-def test_a_loss_that_leaves_the_numbers_stops_with_a_sentence() -> None:
-    x = Examples(np.full((20, 2), 1e30, np.float32), np.arange(20) % 2)
-    network = build(NetworkSpec("linear", (2,), 2))
-    with pytest.raises(DataError, match="the loss is no longer finite in epoch 1"):
-        train(network, torch.nn.functional.cross_entropy, x, x, Settings(learning_rate=1e30))
-
-
-@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 9, 20), (1, 64, 64)])
-@pytest.mark.parametrize("name", ["linear", "mlp", "cnn"])
-def test_networks_take_images_of_any_size(name: str, shape: tuple[int, ...]) -> None:
-    network = build(choose_network(name, shape, 7))
-    pixels = np.random.default_rng(0).integers(256, size=(2, *shape), dtype=np.uint8)
-    assert logits_of(network, pixels).shape == (2, 7)
 
 
 def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
@@ -161,7 +140,9 @@ def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"column 'y', holds an unknown label '0'.*--classes NAME"):
         fit(source, costs)
     source = open_source(tmp_path / "d.npz", classes=names)
-    found = fit(source, costs, settings=Settings(epochs=15, learning_rate=5e-3), baseline=False)
+    found = fit(
+        source, costs, settings=replace(OWN_DATA, epochs=15, learning_rate=5e-3), baseline=False
+    )
     assert source.kind == "npz table"
     assert found.variants[0].summary.accuracy > 0.7
     answers = predict(found.model, read_data(found.model, tmp_path / "d.npz", classes=names))
@@ -194,7 +175,7 @@ def test_an_npz_of_images_is_images_in_any_layout(layout: str, tmp_path: Path) -
     source = open_source(tmp_path / "d.npz")
     assert source.kind == "npz images"
     assert source.fit_preprocessing(np.arange(9)) == ImagePreprocessing(1, 8, 8)
-    found = fit(source, None, loss="cross-entropy", settings=Settings(epochs=1))
+    found = fit(source, None, loss="cross-entropy", settings=ONE)
     assert found.model.spec == NetworkSpec("cnn", (1, 8, 8), 10)
 
 
@@ -208,7 +189,9 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
     source = open_source(tmp_path)
     held_out = len(list((tmp_path / "test").rglob("*.png")))
     costs = Penalty.from_rules(["zero", "one"], {("zero", "one"): 5.0})
-    found = fit(source, costs, settings=Settings(epochs=6, learning_rate=5e-3), baseline=False)
+    found = fit(
+        source, costs, settings=replace(OWN_DATA, epochs=6, learning_rate=5e-3), baseline=False
+    )
     assert found.sizes[2] == held_out
     assert found.model.spec.inputs == (1, 17, 17)
     assert found.variants[0].summary.accuracy > 0.9

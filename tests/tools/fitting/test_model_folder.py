@@ -18,13 +18,14 @@ import safetensors.torch
 
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.networks import NetworkSpec, from_spec
+from untrue.networks.normalize import Normalize
 from untrue.tools.fitting.fit import FitResult, fit
 from untrue.tools.fitting.model_folder import check_target, load_model, save_model
-from untrue.tools.fitting.networks import NetworkSpec, Normalize, build
 from untrue.tools.fitting.predict import predict
-from untrue.tools.fitting.training import Settings
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import Source, open_source
+from untrue.training import OWN_DATA
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def source(patients_csv: Path) -> Source:
 
 @pytest.fixture(scope="module")
 def fitted(source: Source, patient_costs: Penalty) -> FitResult:
-    return fit(source, patient_costs, settings=Settings(epochs=2), baseline=False)
+    return fit(source, patient_costs, settings=replace(OWN_DATA, epochs=2), baseline=False)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +210,7 @@ def test_pixels_scaled_by_nothing_are_refused(fitted: FitResult, tmp_path: Path)
         kind="images",
         preprocessing=ImagePreprocessing(*shape),
         spec=NetworkSpec("cnn", shape, 3),
-        network=build(NetworkSpec("cnn", shape, 3)),
+        network=from_spec(NetworkSpec("cnn", shape, 3)),
     )
     load_model(save_model(tmp_path / "good", model))
     assert isinstance(model.network[0], Normalize)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,14 @@ from untrue.tools.auditing.audit import audit
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.predict import predict, read_data, write_predictions
-from untrue.tools.fitting.training import Settings
 from untrue.tools.reading.sources import array_source, open_source
+from untrue.training import OWN_DATA
 
 
 @pytest.fixture(scope="module")
 def model(patients_csv: Path, patient_costs: Penalty) -> Model:
     source = open_source(patients_csv, target="diagnosis")
-    settings = Settings(epochs=8, learning_rate=5e-3)
+    settings = replace(OWN_DATA, epochs=8, learning_rate=5e-3)
     return fit(source, patient_costs, settings=settings, baseline=False).model
 
 

@@ -24,7 +24,7 @@ from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import MEASURES, costliest, shown, signed
 from untrue.tools.fitting.fit import FitResult, Variant
-from untrue.tools.fitting.training import History
+from untrue.training.progress import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
 MOST_CLASSES = 60

@@ -217,7 +217,8 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
             "training",
             f"network {config.network}, width {config.width:g}, "
             f"{results[0].parameters:,} parameters; "
-            f"{_between(epochs)} epochs, batch {config.batch_size}, Adam {config.learning_rate:g}",
+            f"{_between(epochs)} epochs, batch {config.batch_size}, "
+            f"{config.settings.optimizer_line()}",
         ),
         ("penalty in training", f"normalised: {', '.join(norms) or 'not used yet'}"),
         ("hardware", "; ".join(hardware)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +18,21 @@ from untrue.losses import registry
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.zones import zone_pairs
+from untrue.networks import NetworkSpec, choose
 from untrue.penalty import Penalty
 from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.fitting.model import Model, argmax, calibrated
-from untrue.tools.fitting.networks import NetworkSpec, Normalize, build, choose_network
-from untrue.tools.fitting.splitting import Split, split
-from untrue.tools.fitting.training import (
-    Examples,
-    History,
-    Objective,
-    Progress,
-    Settings,
-    logits_of,
-    seeded,
-    train,
-)
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.sources import Labels, Source, class_positions
 from untrue.tools.reading.tables import listed
+from untrue.training import OWN_DATA, Settings
+from untrue.training.evaluation import Objective, logits_of
+from untrue.training.examples import Examples
+from untrue.training.loop import train_new
+from untrue.training.progress import History, Progress
+from untrue.training.splits import Split, split_by_share
 
 PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
@@ -84,7 +79,8 @@ def fit(
     loss: str = "bilinear",
     alpha: float = 0.5,
     network: str | None = None,
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: Settings = OWN_DATA,
+    seed: int = 0,
     baseline: bool = True,
     test_share: float = 0.2,
     validation_share: float = 0.15,
@@ -100,12 +96,12 @@ def fit(
             f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
         )
     labels, penalty = labels_of(source, penalty, loss)
-    parts = split(
+    parts = split_by_share(
         labels,
         test_share=test_share,
         validation_share=validation_share,
         held_out=source.test,
-        seed=settings.seed,
+        seed=seed,
     )
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
     plain_name, name = PLAIN, _name(loss, alpha)
@@ -114,14 +110,14 @@ def fit(
         objectives = {plain_name: F.cross_entropy} | objectives
     preprocessing = source.fit_preprocessing(parts.train)
     inputs = source.inputs(preprocessing)
-    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
+    spec = choose(network, inputs.shape[1:], penalty.n_classes)
     above = zone_threshold(penalty)
     variants: list[Variant] = []
     made: dict[str, tuple[nn.Module, History, float]] = {}
     first: IntArray | None = None
     for each, objective in objectives.items():
         made[each], answers = _train_one(
-            each, objective, spec, inputs, labels, parts, penalty, settings, on_epoch
+            each, objective, spec, inputs, labels, parts, penalty, settings, seed, on_epoch
         )
         for variant, predicted in answers.items():
             variants.append(
@@ -140,7 +136,8 @@ def fit(
         training={
             "loss": loss,
             "alpha": alpha if loss != PLAIN else 0.0,
-            **asdict(settings),
+            **settings.to_dict(),
+            "seed": seed,
             "best_epoch": history.best_epoch,
             "train": len(parts.train),
             "validation": len(parts.validation),
@@ -211,11 +208,12 @@ def _train_one(
     parts: Split,
     penalty: Penalty,
     settings: Settings,
+    seed: int,
     on_epoch: Callable[[str, Progress], None] | None,
 ) -> tuple[tuple[nn.Module, History, float], dict[str, IntArray]]:
     """A trained network with its history and temperature, and its answers on the test part."""
     tell = None if on_epoch is None else lambda progress: on_epoch(name, progress)
-    made = train_network(name, objective, spec, inputs, labels, parts, settings, tell)
+    made = train_network(name, objective, spec, inputs, labels, parts, settings, seed, tell)
     network, _, temperature = made
     probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
     answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
@@ -230,40 +228,21 @@ def train_network(
     labels: IntArray,
     parts: Split,
     settings: Settings,
+    seed: int,
     on_epoch: Callable[[Progress], None] | None = None,
 ) -> tuple[nn.Module, History, float]:
     """A network trained on one part, stopped and calibrated by another: with its temperature."""
-    network, history = fitted_network(objective, spec, inputs, labels, parts, settings, on_epoch)
+    network, history = train_new(
+        spec,
+        objective,
+        Examples.place(inputs[parts.train], labels[parts.train]),
+        settings,
+        seed=seed,
+        watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
+        on_progress=on_epoch,
+    )
     held_back = logits_of(network, inputs[parts.validation])
     return network, history, _temperature(name, held_back, labels[parts.validation])
-
-
-def fitted_network(
-    objective: Objective,
-    spec: NetworkSpec,
-    inputs: npt.NDArray[np.float32],
-    labels: IntArray,
-    parts: Split,
-    settings: Settings,
-    on_epoch: Callable[[Progress], None] | None = None,
-) -> tuple[nn.Module, History]:
-    """A network trained on one part and stopped by another.
-
-    Every network of a seed starts from the same weights and sees the same batches.
-    """
-    with seeded(settings.seed):
-        network = build(spec)
-        if isinstance(network[0], Normalize):
-            network[0].learn(inputs[parts.train])
-        history = train(
-            network,
-            objective,
-            Examples(inputs[parts.train], labels[parts.train]),
-            Examples(inputs[parts.validation], labels[parts.validation]),
-            settings,
-            on_epoch,
-        )
-    return network, history
 
 
 def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:

@@ -13,11 +13,11 @@ from torch import nn
 from untrue.decision import Temperature
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.networks import NetworkSpec
 from untrue.penalty import Penalty
-from untrue.tools.fitting.networks import NetworkSpec
-from untrue.tools.fitting.training import logits_of
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.preprocess import TablePreprocessing
+from untrue.training.evaluation import logits_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,9 +28,10 @@ import untrue
 from untrue.atomic_files import folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.input_files import reading
+from untrue.networks import NETWORKS, NetworkSpec, from_spec
+from untrue.networks.normalize import Normalize
 from untrue.penalty import Penalty
 from untrue.tools.fitting.model import Model
-from untrue.tools.fitting.networks import NETWORKS, NetworkSpec, Normalize, build
 from untrue.tools.needs import need
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.json_numbers import plain
@@ -235,7 +236,7 @@ def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
     It is built without memory of its own: a description of enormous layers takes none.
     """
     with torch.device("meta"):
-        network = build(spec)
+        network = from_spec(spec)
     network.load_state_dict(weights, assign=True)
     for name, value in network.state_dict().items():
         if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):

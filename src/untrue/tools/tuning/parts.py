@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError
 from untrue.metrics.inputs import IntArray
-from untrue.tools.fitting.splitting import Split, split
+from untrue.training.splits import Split, split_by_share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ def part(
             "`repetitions` must be at least 2: each example is judged by a model that has not "
             f"learned from it; got {repetitions}."
         )
-    final = split(
+    final = split_by_share(
         labels, test_share=test_share, validation_share=watch_share, held_out=given, seed=seed
     )
     development = np.sort(np.concatenate([final.train, final.validation]))
@@ -53,7 +53,7 @@ def part(
     fold = _assigned(own, repetitions, seed)
     folds = []
     for r in range(repetitions):
-        inner = split(own, validation_share=watch_share, held_out=fold == r, seed=seed + r)
+        inner = split_by_share(own, validation_share=watch_share, held_out=fold == r, seed=seed + r)
         folds.append(
             Split(development[inner.train], development[inner.validation], development[inner.test])
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,17 @@ import numpy.typing as npt
 import torch
 
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.networks import NetworkSpec
 from untrue.penalty import Penalty
 from untrue.tools.fitting.fit import PLAIN, objective_of, train_network
 from untrue.tools.fitting.model import calibrated
-from untrue.tools.fitting.networks import NetworkSpec
-from untrue.tools.fitting.splitting import Split
-from untrue.tools.fitting.training import Progress, Settings, logits_of
 from untrue.tools.needs import need
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
+from untrue.training import Settings
+from untrue.training.evaluation import logits_of
+from untrue.training.progress import Progress
+from untrue.training.splits import Split
 
 # Raised when a training does something else under the same key.
 EDITION = 1
@@ -61,6 +63,7 @@ class CachingTrainer:
     parts: Parts
     spec: NetworkSpec
     settings: Settings
+    seed: int
     costs: Callable[[tuple[float, ...]], Penalty]
     record: Record
     facts: Mapping[str, Any]
@@ -78,17 +81,16 @@ class CachingTrainer:
         probs = np.empty((len(self.parts.development), self.spec.n_classes))
         for r, fold in enumerate(self.parts.folds):
             name = f"{_shown(recipe)}, repetition {r + 1} of {len(self.parts.folds)}"
-            found = self._made(recipe, fold, name, seed=self.settings.seed + r, weights=False)
+            found = self._made(recipe, fold, name, seed=self.seed + r, weights=False)
             probs[position[fold.test]] = calibrated(found.logits, found.temperature)
         return probs
 
     def final(self, recipe: Recipe) -> Trained:
         """The network that learns from all of the development part, judged on the held-out."""
         name = f"{_shown(recipe)}, on all but the held-out part"
-        return self._made(recipe, self.parts.final, name, seed=self.settings.seed, weights=True)
+        return self._made(recipe, self.parts.final, name, seed=self.seed, weights=True)
 
     def _made(self, recipe: Recipe, part: Split, name: str, *, seed: int, weights: bool) -> Trained:
-        settings = replace(self.settings, seed=seed)
         penalty = self.costs(recipe.multipliers)
         key = key_of(
             edition=EDITION,
@@ -97,7 +99,8 @@ class CachingTrainer:
             alpha=recipe.alpha,
             penalty=None if recipe.loss == PLAIN else penalty.fingerprint,
             spec=asdict(self.spec),
-            settings=asdict(settings),
+            settings=self.settings.to_dict(),
+            seed=seed,
             part=[digest(positions) for positions in (part.train, part.validation, part.test)],
             weights=weights,
             **self.facts,
@@ -118,7 +121,8 @@ class CachingTrainer:
             self.inputs,
             self.labels,
             part,
-            settings,
+            self.settings,
+            seed,
             None if tell is None else lambda progress: tell(name, progress),
         )
         safetensors = need("safetensors.torch", "Tuning")

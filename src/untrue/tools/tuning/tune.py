@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
+from untrue.networks import choose, from_spec
 from untrue.penalty import Penalty
 from untrue.tools.auditing.pairing import paired_change
 from untrue.tools.fitting.fit import PLAIN, labels_of
 from untrue.tools.fitting.model import Model, argmax, calibrated
-from untrue.tools.fitting.networks import build, choose_network
-from untrue.tools.fitting.training import Progress, Settings
 from untrue.tools.needs import need
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.sources import Preprocessing, Source
@@ -40,6 +39,8 @@ from untrue.tools.tuning.record import Record, Trained
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult, answer_labels, as_source
 from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
+from untrue.training import OWN_DATA
+from untrue.training.progress import Progress
 
 
 def tune(
@@ -57,10 +58,10 @@ def tune(
     groups: Hierarchy | Mapping[str, Sequence[str | int]] | None = None,
     zone_above: float | None = None,
     network: str | None = None,
-    epochs: int = 100,
-    patience: int = 10,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
+    epochs: int = OWN_DATA.epochs,
+    patience: int = OWN_DATA.patience,
+    batch_size: int = OWN_DATA.batch_size,
+    learning_rate: float = OWN_DATA.learning_rate,
     test_share: float = 0.25,
     validation_share: float = 0.15,
     seed: int = 0,
@@ -100,14 +101,13 @@ def tune(
     """
     started = time.perf_counter()
     _check(losses, trials, time_limit, max_accuracy_drop)
-    settings = Settings(
+    settings = replace(
+        OWN_DATA,
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
         patience=patience,
-        seed=seed,
     )
-    _check_settings(settings)
     source = as_source(data, y, target=target, classes=classes)
     labels, penalty = labels_of(source, penalty, PLAIN)
     parts = part(
@@ -127,7 +127,7 @@ def tune(
             tell(note)
     preprocessing = source.fit_preprocessing(parts.development)
     inputs = source.inputs(preprocessing)
-    spec = choose_network(network, inputs.shape[1:], penalty.n_classes)
+    spec = choose(network, inputs.shape[1:], penalty.n_classes)
     with closing(Record(None if record is None else Path(record))) as store:
         trainer = CachingTrainer(
             inputs=inputs,
@@ -135,6 +135,7 @@ def tune(
             parts=parts,
             spec=spec,
             settings=settings,
+            seed=seed,
             costs=lambda by: scaled_penalty(judge.penalty, resolved, by) if by else judge.penalty,
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
@@ -184,14 +185,6 @@ def _check(
         raise ArgumentError(f"`time_limit` must be 0 or more seconds; got {time_limit}.")
     if max_drop is not None and not 0 <= max_drop <= 100:
         raise ArgumentError(f"`max_accuracy_drop` must lie in [0, 100], in points; got {max_drop}.")
-
-
-def _check_settings(settings: Settings) -> None:
-    for name in ("epochs", "patience", "batch_size"):
-        if getattr(settings, name) < 1:
-            raise ArgumentError(f"`{name}` must be at least 1; got {getattr(settings, name)}.")
-    if not 0 < settings.learning_rate < math.inf:
-        raise ArgumentError(f"`learning_rate` must be positive; got {settings.learning_rate}.")
 
 
 def _judge(
@@ -247,7 +240,7 @@ def _result(
     kept = (
         trial.met and all(v.confirmed for v in verdicts) and -100 * change.value <= allowed + 1e-9
     )
-    network = build(trainer.spec)
+    network = from_spec(trainer.spec)
     assert made.weights is not None
     network.load_state_dict(need("safetensors.torch", "Tuning").load(made.weights))
     network.eval()
@@ -263,7 +256,8 @@ def _result(
         training={
             "loss": recipe.loss,
             "alpha": recipe.alpha,
-            **asdict(trainer.settings),
+            **trainer.settings.to_dict(),
+            "seed": trainer.seed,
             "best_epoch": made.history["best_epoch"],
             "train": len(parts.final.train),
             "validation": len(parts.final.validation),

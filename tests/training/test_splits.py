@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from untrue.errors import ArgumentError, DataError
-from untrue.tools.fitting.splitting import split
+from untrue.training.splits import split_by_share
 
 
 def test_each_example_is_in_one_part_and_classes_keep_their_share() -> None:
     labels = np.repeat([0, 1, 2], [600, 300, 100])
-    parts = split(labels, test_share=0.2, validation_share=0.25, seed=3)
+    parts = split_by_share(labels, test_share=0.2, validation_share=0.25, seed=3)
     every = np.concatenate([parts.train, parts.validation, parts.test])
     assert sorted(every.tolist()) == list(range(1000))
     for part, share in ((parts.test, 0.2), (parts.validation, 0.2), (parts.train, 0.6)):
@@ -20,14 +20,18 @@ def test_each_example_is_in_one_part_and_classes_keep_their_share() -> None:
 
 def test_many_tiny_classes_leave_one_to_train_and_some_to_test() -> None:
     labels = np.repeat(np.arange(50), 2)
-    parts = split(labels)
+    parts = split_by_share(labels)
     assert set(labels[parts.train]) == set(range(50))
     assert len(parts.test) == 20
 
 
 def test_the_seed_decides() -> None:
     labels = np.repeat([0, 1], 50)
-    first, again, other = split(labels, seed=1), split(labels, seed=1), split(labels, seed=2)
+    first, again, other = (
+        split_by_share(labels, seed=1),
+        split_by_share(labels, seed=1),
+        split_by_share(labels, seed=2),
+    )
     np.testing.assert_array_equal(first.test, again.test)
     assert (first.test != other.test).any()
 
@@ -35,7 +39,7 @@ def test_the_seed_decides() -> None:
 def test_a_test_part_that_is_given_stays() -> None:
     labels = np.repeat([0, 1], 50)
     held_out = np.arange(100) % 10 == 0
-    parts = split(labels, held_out=held_out)
+    parts = split_by_share(labels, held_out=held_out)
     assert parts.test.tolist() == list(range(0, 100, 10))
     assert not held_out[parts.train].any()
     assert not held_out[parts.validation].any()
@@ -55,4 +59,4 @@ def test_what_cannot_be_parted_is_refused(
     labels: list[int], options: dict[str, float], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        split(np.array(labels), **options)
+        split_by_share(np.array(labels), **options)

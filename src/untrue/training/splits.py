@@ -1,36 +1,37 @@
-"""Examples parted into training, validation and test, each class in proportion."""
+"""Which examples a training learns from, watches and is measured on. No torch."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics.inputs import IntArray
 
+Indices = npt.NDArray[np.int64]
 FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Positions of the examples of each part, increasing."""
+    """Positions of the examples of each part."""
 
-    train: IntArray
-    validation: IntArray
-    test: IntArray
+    train: Indices
+    validation: Indices
+    test: Indices
 
 
-def split(
-    labels: IntArray,
+def split_by_share(
+    labels: Indices,
     *,
     test_share: float = 0.2,
     validation_share: float = 0.15,
     held_out: npt.NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> Split:
-    """Part the examples; `held_out` marks those that are the test part already.
+    """Part the examples class by class; `held_out` marks those that are the test part already.
 
     Of each class, shuffled, the first go to test, the next to validation, the rest to training,
     which gets at least one.
@@ -41,7 +42,7 @@ def split(
     if len(labels) < FEWEST:
         raise DataError(f"At least {FEWEST} examples are needed to learn from; got {len(labels)}.")
     rng = np.random.default_rng(seed)
-    parts: tuple[list[IntArray], ...] = ([], [], [])
+    parts: tuple[list[Indices], ...] = ([], [], [])
     # The shares of all classes before a class decide how its own are rounded, so that many small
     # classes together get the right share too.
     owed_test, owed_validation = 0.0, 0.0
@@ -69,3 +70,42 @@ def split(
     if len(np.unique(labels[found.train])) < 2:
         raise DataError("The training part must hold at least two classes; it holds one.")
     return found
+
+
+def hold_back(pool: Indices, validation: int, *, seed: int) -> tuple[Indices, Indices]:
+    """(train, validation): `validation` of the positions in `pool`, drawn at random."""
+    if validation >= len(pool):
+        raise ArgumentError(
+            f"`validation` must be below the number of training images, {len(pool)}; "
+            f"got {validation}."
+        )
+    shuffled = np.random.default_rng([seed, 1]).permutation(pool)
+    return np.sort(shuffled[validation:]), np.sort(shuffled[:validation])
+
+
+def limited(labels: Indices, limit: int | None) -> Indices:
+    """`limit` positions, as many of each class as its share; the same ones whatever the seed."""
+    if limit is None or limit >= len(labels):
+        return np.arange(len(labels))
+    order = np.random.default_rng(0).permutation(len(labels))
+    # The place of each example among those of its class, as a share of the class: cutting those
+    # with the smallest shares takes every class evenly.
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        members = order[labels[order] == label]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return np.sort(order[np.argsort(place[order], kind="stable")[:limit]])
+
+
+def keep_few(
+    labels: Indices, train: Indices, classes: Collection[int], count: int, *, seed: int
+) -> Indices:
+    """`train` with `count` examples left of each of `classes`, repeated up to the old number."""
+    rng = np.random.default_rng([seed, 2])
+    parts = [train[~np.isin(labels[train], list(classes))]]
+    for label in classes:
+        members = train[labels[train] == label]
+        if count:
+            kept = rng.choice(members, size=min(count, len(members)), replace=False)
+            parts.append(np.resize(kept, len(members)))
+    return np.concatenate(parts)

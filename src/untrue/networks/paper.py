@@ -7,40 +7,20 @@ Weights start as in the authors' Keras code: Glorot uniform, biases zero.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Literal
 
 import torch
 from torch import nn
 
-from untrue.errors import ArgumentError
-from untrue.lab import networks
-from untrue.lab.layers import ConvBlock, Dense, Dropout, Flatten
+from untrue.networks.facts import NetworkSpec
+from untrue.networks.layers import ConvBlock, Dense, Dropout, Flatten
 
 
-def build(
-    name: Literal["mnist", "cifar10", "cifar100", "cifar10-released", "digits"] | str,
-    *,
-    width: float = 1.0,
-    n_classes: int | None = None,
-) -> nn.Sequential:
-    """A network from images (N, C, H, W), floats in [0, 1], to logits (N, k).
-
-    "mnist" (1,256,080 parameters), "cifar10" (2,413,418), "cifar100" (2,503,508: more dropout);
-    "cifar10-released" is the authors' code, with three convolutions a block and one more
-    dense layer; "digits" is a small one for 8 x 8 images.
-
-    width: factor on the channels and dense units. n_classes: outputs, when not the paper's.
-
-    >>> sum(p.numel() for p in build("mnist").parameters())
-    1256080
-    """
-    networks.check(name)
-    if not 0.0 < width < float("inf"):
-        raise ArgumentError(f"`width` must be positive; got {width}.")
-    k = n_classes or (100 if name == "cifar100" else 10)
+def build(spec: NetworkSpec) -> nn.Sequential:
+    """A network from images (N, C, H, W), floats in [0, 1], to logits (N, k)."""
+    name, k = spec.name, spec.n_classes
 
     def units(count: int) -> int:
-        return max(1, round(count * width))
+        return max(1, round(count * spec.width))
 
     if name == "digits":
         layers = _digits(units(16), units(64), k)
@@ -65,17 +45,6 @@ def build(
             module.weight.data.copy_(drawn.t() if dense else drawn)
             nn.init.zeros_(module.bias)  # type: ignore[arg-type]
     return network
-
-
-def place(network: nn.Sequential, device: torch.device) -> nn.Sequential:
-    """The network on the device, in channels-last memory, where its convolutions are fastest."""
-    network = network.to(device)
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
-
-
-def parameter_count(network: nn.Module) -> int:
-    """How many numbers the network learns."""
-    return sum(parameter.numel() for parameter in network.parameters())
 
 
 Layers = OrderedDict[str, nn.Module]

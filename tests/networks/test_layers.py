@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from untrue.lab.layers import ConvBlock, Dense, Dropout, Flatten, kept
+from untrue.networks.layers import ConvBlock, Dense, Dropout, Flatten, kept
 
 FORMATS = [torch.channels_last, torch.contiguous_format]
 

@@ -1,0 +1,79 @@
+"""What can be said of the networks without building one: names, inputs, work. No torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from untrue.errors import ArgumentError, nearest
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What a network takes and costs.
+
+    takes      "image": (channels, height, width); "any": images, and rows of a table (features,)
+    macs       multiplications for one input, at width 1; where inputs are of any size, the usual
+    inputs     the one shape it takes, or None
+    n_classes  outputs unless others are asked for; None: must be given
+    """
+
+    takes: Literal["image", "any"]
+    macs: float
+    inputs: tuple[int, ...] | None = None
+    n_classes: int | None = None
+
+
+NETWORKS = {
+    "mnist": Facts("image", 6.5e6, (1, 28, 28), 10),
+    "cifar10": Facts("image", 154e6, (3, 32, 32), 10),
+    "cifar100": Facts("image", 154e6, (3, 32, 32), 100),
+    "cifar10-released": Facts("image", 268e6, (3, 32, 32), 10),
+    "digits": Facts("image", 26e3, (1, 8, 8), 10),
+    "linear": Facts("any", 1e3),
+    "mlp": Facts("any", 2e4),
+    "cnn": Facts("image", 2e7),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NetworkSpec:
+    """All it takes to build a network: `untrue.networks.from_spec`.
+
+    inputs  (features,), or (channels, height, width) for images
+    width   factor on the channels and units of the hidden layers
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    n_classes: int
+    width: float = 1.0
+
+
+def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
+    """The facts of a network; refuses one that does not exist or does not take the inputs."""
+    if name not in NETWORKS:
+        hint = nearest(name, NETWORKS) or "."
+        raise ArgumentError(f"Unknown network {name!r}{hint} Known: {', '.join(NETWORKS)}.")
+    facts = NETWORKS[name]
+    if inputs is None:
+        return facts
+    if facts.inputs is not None and inputs != facts.inputs:
+        raise ArgumentError(
+            f"Network {name!r} takes images of {facts.inputs} (channels, height, width); "
+            f"these are {inputs}."
+        )
+    if facts.takes == "image" and len(inputs) != 3:
+        raise ArgumentError(f"Network {name!r} is for images; a table takes 'mlp' or 'linear'.")
+    return facts
+
+
+def choose(
+    name: str | None, inputs: tuple[int, ...], n_classes: int, *, width: float = 1.0
+) -> NetworkSpec:
+    """The network asked for, or the one that suits the inputs: 'cnn' for images, else 'mlp'."""
+    name = name or ("cnn" if len(inputs) == 3 else "mlp")
+    check(name, inputs)
+    if not 0.0 < width < float("inf"):
+        raise ArgumentError(f"`width` must be positive; got {width}.")
+    return NetworkSpec(name, tuple(inputs), n_classes, width)

@@ -1,0 +1,10 @@
+"""The one training loop: settings, splits, batches, early stopping, progress.
+
+`untrue.training.loop.train` trains a network in place. Importing this package imports no torch.
+"""
+
+from __future__ import annotations
+
+from untrue.training.settings import OPTIMIZERS, OWN_DATA, SCHEDULES, Settings
+
+__all__ = ["OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings"]

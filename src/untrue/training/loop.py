@@ -1,0 +1,177 @@
+"""The training loop: same settings, examples and machine, same weights, bit for bit.
+
+Numbers are looked at every `CHECK_EVERY` steps only, so that a GPU is not stalled.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from untrue.checks import check_count
+from untrue.errors import DivergedError
+from untrue.losses import AlphaSchedule
+from untrue.networks import NetworkSpec, from_spec, place
+from untrue.networks.normalize import learn_scale
+from untrue.training.evaluation import Objective, batch_loss, exits, mean_loss
+from untrue.training.examples import Examples, batches
+from untrue.training.machine import keep_memory, reproducible
+from untrue.training.optimizers import make_optimizer, rate_at, set_rate
+from untrue.training.progress import History, Progress
+from untrue.training.settings import Settings
+
+CHECK_EVERY = 100
+Tell = Callable[[Progress], None]
+
+
+def train_new(
+    spec: NetworkSpec,
+    objective: Objective,
+    examples: Examples,
+    settings: Settings,
+    *,
+    seed: int = 0,
+    watched: Examples | None = None,
+    on_progress: Tell | None = None,
+) -> tuple[nn.Sequential, History]:
+    """A new network of a spec, trained where the examples are.
+
+    Every network of a spec and seed starts from the same weights and sees the same batches.
+    """
+    check_count("seed", seed, least=0)
+    with reproducible(seed, examples.device):
+        network = place(from_spec(spec), examples.device)
+        learn_scale(network, examples.inputs)
+        history = train(
+            network,
+            objective,
+            examples,
+            settings,
+            seed=seed,
+            watched=watched,
+            on_progress=on_progress,
+        )
+    return network, history
+
+
+def train(
+    network: nn.Module,
+    objective: Objective,
+    examples: Examples,
+    settings: Settings,
+    *,
+    seed: int = 0,
+    watched: Examples | None = None,
+    on_progress: Tell | None = None,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> History:
+    """Train in place, on the device of the examples, where the network must be too.
+
+    seed       of the order of the examples and of augmentation
+    watched    validation examples: their loss is noted after each epoch; with `patience` it ends
+               the training, and the weights of the best epoch come back
+    optimizer  to go on with one that has a state; else a new one, as the settings say
+
+    Raises `DivergedError` when a loss or a gradient is no longer finite.
+    """
+    keep_memory()
+    if isinstance(objective, nn.Module):
+        objective.to(examples.device)
+    optimizer = optimizer or make_optimizer(network, settings)
+    set_rate(optimizer, settings.learning_rate)
+    generator = torch.Generator().manual_seed(seed)
+    steps = math.ceil(len(examples) / settings.batch_size)
+    alpha = _Warmup(objective, int(settings.warmup * steps * settings.epochs))
+    losses: list[float] = []
+    watched_losses: list[float] = []
+    best: dict[str, Any] | None = None
+    best_epoch = 0
+    for epoch in range(1, settings.epochs + 1):
+        network.train()
+        total = torch.zeros((), dtype=torch.float64, device=examples.device)
+        seen, mean = 0, math.nan
+        parts = batches(examples, settings.batch_size, generator, augment=settings.augment)
+        for step, (x, target, weights) in enumerate(parts, start=1):
+            if settings.schedule != "constant":
+                done = (epoch - 1) * steps + step - 1
+                set_rate(optimizer, rate_at(settings, done, steps * settings.epochs))
+            optimizer.zero_grad(set_to_none=True)
+            loss = batch_loss(objective, exits(network(x)), target, weights)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            alpha.step()
+            total += loss.detach() * len(target)
+            seen += len(target)
+            if step % CHECK_EVERY == 0 or step == steps:
+                mean = total.item() / seen
+                _check_finite(network, mean, settings, epoch=epoch, step=step)
+                if on_progress is not None and step < steps:
+                    on_progress(Progress(epoch, settings.epochs, step, steps, mean))
+        losses.append(mean)
+        value = None
+        if watched is not None:
+            with alpha.full():
+                value = mean_loss(network, objective, watched)
+            _check_finite(network, value, settings, epoch=epoch, step=steps)
+            watched_losses.append(value)
+        if on_progress is not None:
+            on_progress(Progress(epoch, settings.epochs, steps, steps, mean, value))
+        if value is None or not settings.patience:
+            best_epoch = epoch
+        elif best is None or value < watched_losses[best_epoch - 1]:
+            best, best_epoch = copy.deepcopy(network.state_dict()), epoch
+        elif epoch - best_epoch >= settings.patience:
+            break
+    if best is not None:
+        network.load_state_dict(best)
+    network.eval()
+    return History(tuple(losses), tuple(watched_losses), best_epoch)
+
+
+class _Warmup:
+    """Alpha on its way up, for objectives that have one; it ends where it was at the start."""
+
+    def __init__(self, objective: Any, steps: int) -> None:
+        self._objective = objective
+        self._schedule = None
+        if steps and hasattr(objective, "alpha"):
+            self._schedule = AlphaSchedule(objective, final=objective.alpha, steps=steps)
+
+    def step(self) -> None:
+        if self._schedule is not None:
+            self._schedule.step()
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """At full alpha, whatever the warm-up has come to: epochs are compared by one measure."""
+        if self._schedule is None:
+            yield
+            return
+        now, self._objective.alpha = self._objective.alpha, self._schedule.final
+        yield
+        self._objective.alpha = now
+
+
+def _check_finite(
+    network: nn.Module, loss: float, settings: Settings, *, epoch: int, step: int
+) -> None:
+    """A NaN gradient makes NaN weights for good, so looking now and then misses none."""
+    what = None if math.isfinite(loss) else f"the loss is {loss}"
+    if what is None:
+        for name, parameter in network.named_parameters():
+            gradient = parameter.grad
+            if gradient is not None and not bool(gradient.isfinite().all()):
+                what = f"the gradient of {name} is not finite"
+                break
+    if what is not None:
+        raise DivergedError(
+            f"Training stopped: {what} at epoch {epoch}, step {step}. Lower the learning rate "
+            f"({settings.learning_rate:g}), the loss's alpha or the scale of the costs; columns of "
+            "large numbers need standardizing."
+        )

@@ -1,0 +1,93 @@
+"""How a network is trained, as one frozen record that is checked where it is made. No torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from untrue.checks import check_choice, check_count, check_number
+
+Optimizer = Literal["adam", "adamw", "sgd"]
+Schedule = Literal["constant", "cosine", "one-cycle"]
+OPTIMIZERS: dict[str, str] = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
+SCHEDULES: dict[str, str] = {
+    "constant": "constant",
+    "cosine": "falling to 0 along half a cosine",
+    "one-cycle": "rising in a line and falling to 0 (one cycle)",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """How to train, whatever the network, the loss, the examples and the seed.
+
+    epochs         passes over the training examples, at most
+    batch_size     examples a step; the last batch of an epoch may be smaller
+    learning_rate  the greatest, where a schedule changes it
+    optimizer      "adam", "adamw" or "sgd" (Nesterov's, with `momentum`)
+    weight_decay   of kernels and matrices, never of biases and normalisations
+    schedule       of the learning rate over all steps: "constant", "cosine" (falls to 0) or
+                   "one-cycle" (rises, then falls to 0)
+    patience       epochs without a better validation loss before training stops; the weights of
+                   the best epoch are then kept. 0: all epochs, and the last weights
+    warmup         share of the steps over which the loss's alpha rises from 0 to its value
+    augment        images are mirrored or not, and moved by up to 4 pixels, anew in each epoch
+    """
+
+    epochs: int
+    batch_size: int = 50
+    learning_rate: float = 5e-4
+    optimizer: Optimizer | str = "adam"
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    schedule: Schedule | str = "constant"
+    patience: int = 0
+    warmup: float = 0.0
+    augment: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("epochs", self.epochs)
+        check_count("batch_size", self.batch_size)
+        check_number("learning_rate", self.learning_rate, 0.0, ends=False)
+        check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
+        check_number("momentum", self.momentum, 0.0, 0.999)
+        check_number("weight_decay", self.weight_decay, 0.0)
+        check_choice("schedule", self.schedule, tuple(SCHEDULES))
+        check_count("patience", self.patience, least=0)
+        check_number("warmup", self.warmup, 0.0, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON takes them."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """From `to_dict`; refuses what is not a setting."""
+        return cls(**fields)
+
+    def optimizer_line(self) -> str:
+        """The optimizer with its rate, schedule and decay, for tables and sentences.
+
+        >>> Settings(epochs=3).optimizer_line()
+        'Adam 0.0005, constant'
+        >>> Settings(epochs=3, optimizer="sgd", schedule="cosine").optimizer_line()
+        'SGD 0.0005, falling to 0 along half a cosine, momentum 0.9'
+        """
+        parts = [f"{OPTIMIZERS[self.optimizer]} {self.learning_rate:g}", SCHEDULES[self.schedule]]
+        if self.optimizer == "sgd":
+            parts.append(f"momentum {self.momentum:g}")
+        if self.weight_decay:
+            parts.append(f"weight decay {self.weight_decay:g}")
+        return ", ".join(parts)
+
+
+OWN_DATA = Settings(
+    epochs=100,
+    batch_size=64,
+    learning_rate=1e-3,
+    optimizer="adamw",
+    weight_decay=1e-4,
+    patience=10,
+)
+"""What a person's own data are trained with unless they say otherwise."""
