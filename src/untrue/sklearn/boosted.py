@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from untrue import boosting
+from untrue.checks import check_choice, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty.stated import penalty_over
 from untrue.reference import Loss
 from untrue.sklearn.meta import CostMetaEstimator, positions
-from untrue.sklearn.parameters import check_choice, check_number
 
 
 class BoostedClassifier(CostMetaEstimator):
