@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,14 +157,3 @@ def test_real_mnist_moves_errors_out_of_the_zone() -> None:
     before = (train(baseline, data).result.confusion * mask).sum()
     after = (train(config, data).result.confusion * mask).sum()
     assert after < before / 2
-
-
-def test_shared_real_files_train(tmp_path: Path) -> None:
-    folder = Path(__file__).parents[2] / "../shared/data/mnist"
-    if not folder.is_dir():
-        pytest.skip("real MNIST files are not beside this clone; mnist-5k is tested above")
-    data = load("mnist", folder.parent)
-    config = RunConfig(
-        data="mnist", network="mnist", seed=0, epochs=1, width=0.3, limit_train=1000, limit_test=500
-    )
-    assert train(config, data).result.confusion.trace() > 250
