@@ -3,20 +3,26 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-frameworks lint check format bench clean
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+.PHONY: help install demo quick test test-frameworks lint check format bench clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: .venv/dev.stamp  ## Make .venv with everything that the other targets need.
 
 demo: .venv/lab.stamp  ## Train on real digits, offline, and show where the errors went (about two minutes).
 	$(BIN)/untrue run demo --out out/demo
 	$(BIN)/untrue report out/demo
 
+quick: .venv/dev.stamp  ## Run the tests for while you work: all but the slow ones.
+	$(PYTEST) --ignore=tests/frameworks -m "not slow"
+
 test: .venv/dev.stamp  ## Run every test but those of other frameworks.
-	$(BIN)/python -m pytest --ignore=tests/frameworks
+	$(PYTEST) --ignore=tests/frameworks
 
 test-frameworks: .venv/frameworks.stamp  ## Run the tests with the frameworks that we adapt to.
-	$(BIN)/python -m pytest tests/frameworks
+	$(PYTEST) tests/frameworks
 
 lint: .venv/dev.stamp  ## Check style and types.
 	$(BIN)/ruff check .
