@@ -114,7 +114,7 @@ def _draw(
     generator = torch.Generator().manual_seed(seed)
     at = 0 if len(shape) == 1 else 1
     outputs = list(shape)
-    outputs[at] = K if loss is None else loss.n_outputs
+    outputs[at] = K if loss is None else loss.n_outputs or K
     z = (torch.randn(*outputs, generator=generator, dtype=torch.float64) * 4).to(dtype)
     if soft:
         y = torch.randn(*shape, generator=generator, dtype=torch.float64)

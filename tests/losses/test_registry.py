@@ -89,6 +89,14 @@ def test_a_function_is_its_module(entry, reduction, tree, penalties, draw) -> No
         assert torch.equal(entry.loss_function(z, y, penalties["tree"], **options), expected)
 
 
+@pytest.mark.parametrize("entry", PAIRED, ids=lambda entry: entry.name)
+def test_a_function_names_a_weight_of_the_wrong_shape(entry, tree, penalties, draw) -> None:
+    needs = made_of(entry, tree, penalties)
+    z, y = draw(4, K, loss=entry.loss_class(*needs))
+    with pytest.raises(ArgumentError, match=r"`weight` must have shape \(7,\); got \(3,\)"):
+        entry.loss_function(z, y, *needs, weight=torch.ones(3))
+
+
 @pytest.mark.parametrize("loss", registry.MIXED)
 def test_the_function_with_budgets_takes_multipliers(loss, penalties, draw) -> None:
     z, y = draw(5, K)

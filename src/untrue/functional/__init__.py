@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
 from untrue.functional import fused
-from untrue.functional.contract import as_costs, as_rows, check_targets, read_batch
+from untrue.functional.contract import Batch, as_costs, as_rows, compute
 from untrue.functional.formula import Formula, Term
 from untrue.functional.formula import log1m_softmax as log1m_softmax
 from untrue.losses import registry
@@ -121,7 +121,41 @@ def _mixed_loss(
     if not 0.0 <= alpha <= 1.0:
         raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
     costs = as_costs(penalty, logits)
-    batch = read_batch(
+    cross_entropy = partial(
+        F.cross_entropy,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+    def mixed(batch: Batch) -> Tensor:
+        if alpha == 0.0:
+            return cross_entropy(logits, target, weight=weight)
+        z, soft = batch.logits, batch.probs is not None
+
+        def plain() -> Tensor:
+            """In rows and in the precision that is computed in, like the rest of the loss."""
+            rows = as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1)
+            return cross_entropy(z, rows, weight=None if weight is None else weight.to(z.dtype))
+
+        if costs.n_classes == 1:  # nothing to confuse: the term is zero
+            return batch.cast((1.0 - alpha) * plain())
+        if batch.target is not None:
+            make_rows = partial(costs.rows, batch.target, z.dtype)
+        else:
+            assert batch.probs is not None
+            make_rows = partial(costs.mix, batch.probs)
+        # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
+        apart = soft or label_smoothing > 0.0
+        ce_target = None if apart else batch.target
+        formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
+        loss = fused.loss(formula, z)
+        if apart and alpha < 1.0:
+            loss = alpha * loss + (1.0 - alpha) * plain()
+        return batch.cast(loss)
+
+    return compute(
+        mixed,
         logits,
         target,
         costs.n_classes,
@@ -129,39 +163,3 @@ def _mixed_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    cross_entropy = partial(
-        F.cross_entropy,
-        ignore_index=ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
-    if alpha == 0.0:
-        return cross_entropy(logits, target, weight=weight)
-    z, soft = batch.logits, batch.probs is not None
-
-    def plain() -> Tensor:
-        """In rows and in the precision that is computed in, like the rest of the loss."""
-        rows = as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1)
-        return cross_entropy(z, rows, weight=None if weight is None else weight.to(z.dtype))
-
-    if costs.n_classes == 1:  # nothing to confuse: the term is zero
-        return batch.cast((1.0 - alpha) * plain())
-    if batch.target is not None:
-        make_rows = partial(costs.rows, batch.target, z.dtype)
-    else:
-        assert batch.probs is not None
-        make_rows = partial(costs.mix, batch.probs)
-    # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
-    apart = soft or label_smoothing > 0.0
-    ce_target = None if apart else batch.target
-    formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
-    try:
-        loss = fused.loss(formula, z)
-    except (IndexError, RuntimeError):
-        # Values are looked at only now, to say what PyTorch says of such a target.
-        if batch.target is not None:
-            check_targets(batch.target, costs.n_classes)
-        raise
-    if apart and alpha < 1.0:
-        loss = alpha * loss + (1.0 - alpha) * plain()
-    return batch.cast(loss)

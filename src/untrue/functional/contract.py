@@ -1,16 +1,18 @@
 """The calling contract of `torch.nn.functional.cross_entropy`, for every loss of the house.
 
-`read_batch` turns whatever shapes came in into rows, `Batch.finish` turns one loss a row into what
-was asked for. Between the two stands a formula, and nothing else.
+`compute` is the way into each of them: `read_batch` turns whatever shapes came in into rows, a
+formula makes one loss a row, and `Batch.finish` turns these into what was asked for.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
 from untrue.penalty import Penalty
@@ -40,6 +42,13 @@ class Batch:
     dtype: torch.dtype
     reduction: str
 
+    def cross_entropy(self) -> Tensor:
+        """(N,) Of each row, not weighed yet where targets are classes."""
+        if self.target is not None:
+            return F.cross_entropy(self.logits, self.target, reduction="none")
+        assert self.probs is not None
+        return -(self.probs * self.logits.log_softmax(-1)).sum(-1)
+
     def finish(self, losses: Tensor) -> Tensor:
         """Weigh, reduce and shape (N,) losses."""
         return self.cast(reduce(losses, self.shares, self.ignored, self.reduction))
@@ -51,10 +60,39 @@ class Batch:
         return reduced.to(self.dtype)
 
 
+def compute(
+    formula: Callable[[Batch], Tensor],
+    logits: Tensor,
+    target: Tensor,
+    n_classes: int | None,
+    *,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    n_outputs: int | None = None,
+) -> Tensor:
+    """A loss by its formula, which ends in `Batch.finish`. The arguments: see `read_batch`."""
+    try:
+        batch = read_batch(
+            logits,
+            target,
+            n_classes,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            n_outputs=n_outputs,
+        )
+        return formula(batch)
+    except (IndexError, RuntimeError):
+        # Values are looked at only now, to say what PyTorch says of such a target.
+        check_targets(target, ignore_index, n_classes or logits.shape[class_dimension(logits)])
+        raise
+
+
 def read_batch(
     logits: Tensor,
     target: Tensor,
-    n_classes: int,
+    n_classes: int | None,
     *,
     weight: Tensor | None,
     ignore_index: int,
@@ -63,6 +101,7 @@ def read_batch(
 ) -> Batch:
     """Check shapes and dtypes, never values, and lay the examples out as rows.
 
+    `n_classes` is None for a loss of any number of classes: the logits say how many there are.
     `n_outputs` is how many logits an example has, if not one a class.
     """
     check_reduction(reduction)
@@ -73,7 +112,9 @@ def read_batch(
         if torch.is_autocast_enabled(logits.device.type):
             dtype = torch.float32
     z, shape = as_rows(logits)
-    weight = None if weight is None else weight.to(z.dtype)
+    if weight is not None:
+        check_weight(weight, z.shape[1] if n_classes is None else n_classes)
+        weight = weight.to(z.dtype)
     if soft:
         probs = as_rows(target)[0].to(z.dtype)
         probs = probs if weight is None else probs * weight
@@ -81,7 +122,10 @@ def read_batch(
     flat = target.reshape(-1).long()
     ignored = flat == ignore_index
     flat = flat.masked_fill(ignored, 0)
-    shares = (~ignored).to(z.dtype) if weight is None else weight[flat].masked_fill(ignored, 0.0)
+    if weight is None:
+        shares = (~ignored).to(z.dtype)
+    else:  # not by brackets, which would take -1 for the last class
+        shares = weight.index_select(0, flat).masked_fill(ignored, 0.0)
     return Batch(z, flat, None, shares, ignored, shape, dtype, reduction)
 
 
@@ -90,8 +134,13 @@ def check_reduction(reduction: str) -> None:
         raise ArgumentError(f"`reduction` must be 'none', 'mean' or 'sum'; got {reduction!r}.")
 
 
+def check_weight(weight: Tensor, n_classes: int) -> None:
+    if weight.shape != (n_classes,):
+        raise ArgumentError(f"`weight` must have shape ({n_classes},); got {tuple(weight.shape)}.")
+
+
 def check_shapes(
-    logits: Tensor, target: Tensor, n_classes: int, n_outputs: int | None = None
+    logits: Tensor, target: Tensor, n_classes: int | None, n_outputs: int | None = None
 ) -> bool:
     """Whether targets are probabilities; shapes and dtypes alone are looked at."""
     for name, given in (("logits", logits), ("target", target)):
@@ -107,7 +156,7 @@ def check_shapes(
     soft = target.is_floating_point()
     expected = list(logits.shape)
     if soft:
-        expected[class_dim] = n_classes
+        expected[class_dim] = expected[class_dim] if n_classes is None else n_classes
     else:
         del expected[class_dim]
     if list(target.shape) != expected:
@@ -119,29 +168,36 @@ def check_shapes(
     return soft
 
 
-def check_targets(target: Tensor, n_classes: int) -> None:
+def check_targets(target: Tensor, ignore_index: int, n_classes: int) -> None:
     """Refuse class indices that are no classes, as `cross_entropy` does."""
-    wrong = target[(target < 0) | (target >= n_classes)]
+    if target.is_floating_point():
+        return
+    outside = (target < 0) | (target >= n_classes)
+    wrong = target[outside & (target != ignore_index)]
     if len(wrong):
         raise IndexError(
             f"Target {int(wrong[0])} is out of bounds for {n_classes} classes."
         ) from None
 
 
-def check_logits(logits: Tensor, n_classes: int, n_outputs: int | None = None) -> int:
+def class_dimension(logits: Tensor) -> int:
+    return 0 if logits.dim() == 1 else 1
+
+
+def check_logits(logits: Tensor, n_classes: int | None, n_outputs: int | None = None) -> int:
     """The dimension of the classes, or of the `n_outputs` that stand for them."""
     if logits.dim() < 1:
         raise ArgumentError(
             "`logits` must have shape (C), (N, C) or (N, C, d1, ...); got a scalar."
         )
-    class_dim = 0 if logits.dim() == 1 else 1
+    class_dim = class_dimension(logits)
     found = logits.shape[class_dim]
     if n_outputs is not None and found != n_outputs:
         raise ArgumentError(
             f"This loss wants {n_outputs} logits an example, one a class and one an inner node, "
             f"but `logits` of shape {tuple(logits.shape)} have {found} in dimension {class_dim}."
         )
-    if n_outputs is None and found != n_classes:
+    if n_outputs is None and n_classes is not None and found != n_classes:
         raise ArgumentError(
             f"The penalty is for {n_classes} classes, but `logits` of shape {tuple(logits.shape)} "
             f"have {found} in dimension {class_dim}."

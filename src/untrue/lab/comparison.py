@@ -133,8 +133,9 @@ def _runs(
         for alpha in values:
             yield dataclasses.replace(baseline, loss=name, alpha=alpha, penalty=spec)
     else:
+        costs = spec if registry.find(name).needs else None
         for strength in values or (None,):
-            yield dataclasses.replace(baseline, loss=name, strength=strength, penalty=spec)
+            yield dataclasses.replace(baseline, loss=name, strength=strength, penalty=costs)
 
 
 def design(

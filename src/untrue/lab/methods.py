@@ -13,12 +13,9 @@ from torch import Tensor
 
 from untrue.errors import UntrueWarning
 from untrue.lab import scoring
-from untrue.lab.records import Counts, DatasetInfo, Decision, RunConfig
+from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunConfig
 from untrue.lab.scoring import Labels, Probs
 from untrue.losses import registry
-
-# What a loss needs, from the costs of a run.
-_NEEDED = {"penalty": scoring.penalty, "tree": scoring.tree}
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
@@ -52,12 +49,12 @@ class Scored:
 def build(config: RunConfig, info: DatasetInfo) -> Method:
     """The method of a run. A loss with tensors of its own is an `nn.Module`, still on the CPU."""
     k, entry = len(info.classes), registry.find(config.loss)
-    if config.penalty is None:
+    if config.is_baseline:
         return Method(F.cross_entropy, k)
     with warnings.catch_warnings():
         # High strengths and sparse zones are what the experiments are about.
         warnings.simplefilter("ignore", UntrueWarning)
-        needs = [_NEEDED[need](config.penalty, info) for need in entry.needs]
+        needs = [] if config.penalty is None else _needs(entry, config.penalty, info)
         strength = None if config.knob is None else config.knob[1]
         loss: Any = entry.make(*needs, strength=strength)
     if entry.outputs == "nodes":
@@ -103,3 +100,9 @@ def score(
         temperature=more.temperature,
         ece=more.ece,
     )
+
+
+def _needs(entry: registry.LossEntry, spec: PenaltySpec, info: DatasetInfo) -> list[Any]:
+    """What a loss needs, from the costs of a run."""
+    made = {"penalty": scoring.penalty, "tree": scoring.tree}
+    return [made[need](spec, info) for need in entry.needs]

@@ -123,10 +123,11 @@ class RunConfig:
                 f"The loss {self.loss!r} needs a positive `strength` (its {knob}); "
                 f"got {self.strength}."
             )
-        if self._is_rival and (self.alpha or self.penalty is None):
+        needs = bool(registry.find(self.loss).needs)
+        if self._is_rival and (self.alpha or needs != (self.penalty is not None)):
             raise ArgumentError(
-                f"The loss {self.loss!r} takes a penalty and no alpha; got alpha {self.alpha:g}, "
-                f"{'a' if self.penalty else 'no'} penalty."
+                f"The loss {self.loss!r} takes {'a' if needs else 'no'} penalty and no alpha; got "
+                f"alpha {self.alpha:g}, {'a' if self.penalty else 'no'} penalty."
             )
 
     @property

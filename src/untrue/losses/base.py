@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
-from untrue.functional.contract import as_penalty, check_reduction
+from untrue.functional.contract import as_penalty, check_reduction, check_weight
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import make_costs
 
@@ -16,7 +16,7 @@ from untrue.penalty.tensors import make_costs
 class ClassLoss(nn.Module):
     """A loss of logits and class targets.
 
-    n_classes   classes that a target may be
+    n_classes   classes that a target may be; None: as many as there are logits
     n_outputs   logits that an example must have: one a class, unless a loss says otherwise
     """
 
@@ -24,7 +24,7 @@ class ClassLoss(nn.Module):
 
     def __init__(
         self,
-        n_classes: int,
+        n_classes: int | None,
         *,
         weight: Tensor | None,
         ignore_index: int,
@@ -36,10 +36,8 @@ class ClassLoss(nn.Module):
                 f"`weight` must be a tensor; got {type(weight).__name__}. "
                 "torch.as_tensor(weight) makes one."
             )
-        if weight is not None and weight.shape != (n_classes,):
-            raise ArgumentError(
-                f"`weight` must have shape ({n_classes},); got {tuple(weight.shape)}."
-            )
+        if weight is not None and n_classes is not None:
+            check_weight(weight, n_classes)
         check_reduction(reduction)
         self.n_classes = self.n_outputs = n_classes
         self.register_buffer("weight", weight)

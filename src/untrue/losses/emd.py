@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from torch import Tensor
-from torch.nn import functional as F
 
-from untrue.functional.contract import as_costs, read_batch
+from untrue.functional.contract import Batch, as_costs, compute
 from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
@@ -31,7 +30,21 @@ def squared_emd_loss(
     check_range("strength", strength, 0.0)
     check_range("mu", mu)
     costs = as_costs(penalty, logits)
-    batch = read_batch(
+
+    def squared(batch: Batch) -> Tensor:
+        if strength == 0.0:
+            return batch.finish(batch.cross_entropy())
+        z = batch.logits
+        if batch.target is not None:
+            rows = costs.rows(batch.target, z.dtype) - mu
+        else:
+            assert batch.probs is not None
+            rows = costs.mix(batch.probs) - mu * batch.probs.sum(-1, keepdim=True)
+        term = (rows * z.softmax(-1).square()).sum(-1)
+        return batch.finish(batch.cross_entropy() + strength * term)
+
+    return compute(
+        squared,
         logits,
         target,
         costs.n_classes,
@@ -39,17 +52,6 @@ def squared_emd_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    z = batch.logits
-    if batch.target is not None:
-        losses = F.cross_entropy(z, batch.target, reduction="none")
-        rows = costs.rows(batch.target, z.dtype) - mu
-    else:
-        assert batch.probs is not None
-        losses = -(batch.probs * z.log_softmax(-1)).sum(-1)
-        rows = costs.mix(batch.probs) - mu * batch.probs.sum(-1, keepdim=True)
-    if strength > 0.0:
-        losses = losses + strength * (rows * z.softmax(-1).square()).sum(-1)
-    return batch.finish(losses)
 
 
 class SquaredEMDLoss(PenaltyLoss):

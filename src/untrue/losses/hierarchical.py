@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from untrue.errors import ArgumentError
-from untrue.functional.contract import Batch, as_rows, check_logits, read_batch
+from untrue.functional.contract import Batch, as_rows, check_logits, compute
 from untrue.hierarchy import Hierarchy
 from untrue.losses.base import ClassLoss, check_range
 from untrue.losses.subtrees import Subtrees, as_tree
@@ -38,7 +38,17 @@ def hierarchical_loss(
     check_range("decay", decay, 0.0)
     _check_by(by)
     subtrees = _as_subtrees(tree, logits)
-    batch = read_batch(
+
+    def by_mass(batch: Batch) -> Tensor:
+        if not subtrees.levels:  # one class: nothing to decide
+            return batch.finish(batch.logits[:, 0] * 0.0)
+        given = subtrees.given_parent_by_mass(batch.logits)
+        steps = subtrees.heights if by == "height" else subtrees.depths
+        factor = torch.exp(-decay * steps.to(given.dtype))
+        return batch.finish(_along_paths(subtrees, batch, given, factor))
+
+    return compute(
+        by_mass,
         logits,
         target,
         subtrees.n_classes,
@@ -46,12 +56,6 @@ def hierarchical_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    if not subtrees.levels:  # one class: nothing to decide
-        return batch.finish(batch.logits[:, 0] * 0.0)
-    given = subtrees.given_parent_by_mass(batch.logits)
-    steps = subtrees.heights if by == "height" else subtrees.depths
-    factor = torch.exp(-decay * steps.to(given.dtype))
-    return batch.finish(_along_paths(subtrees, batch, given, factor))
 
 
 def conditional_softmax_loss(
@@ -69,7 +73,15 @@ def conditional_softmax_loss(
     in the order of `ConditionalSoftmaxLoss.outputs`.
     """
     subtrees = _as_subtrees(tree, logits)
-    batch = read_batch(
+
+    def by_siblings(batch: Batch) -> Tensor:
+        if not subtrees.levels:
+            return batch.finish(batch.logits[:, 0] * 0.0)
+        given = subtrees.given_parent_by_siblings(batch.logits)
+        return batch.finish(_along_paths(subtrees, batch, given, None))
+
+    return compute(
+        by_siblings,
         logits,
         target,
         subtrees.n_classes,
@@ -78,10 +90,6 @@ def conditional_softmax_loss(
         reduction=reduction,
         n_outputs=subtrees.n_outputs,
     )
-    if not subtrees.levels:
-        return batch.finish(batch.logits[:, 0] * 0.0)
-    given = subtrees.given_parent_by_siblings(batch.logits)
-    return batch.finish(_along_paths(subtrees, batch, given, None))
 
 
 def _check_by(by: str) -> None:
@@ -209,7 +217,7 @@ class ConditionalSoftmaxLoss(ClassLoss):
             found = rows * 0.0
         else:
             found = self.subtrees.sum_to_classes(self.subtrees.given_parent_by_siblings(rows))
-        found = found.reshape(*shape, self.n_classes).to(logits.dtype)
+        found = found.reshape(*shape, self.subtrees.n_classes).to(logits.dtype)
         return found.movedim(-1, 1) if logits.dim() > 2 else found
 
     def probs(self, logits: Tensor) -> Tensor:

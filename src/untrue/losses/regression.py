@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from untrue.errors import ArgumentError
-from untrue.functional.contract import as_costs, read_batch
+from untrue.functional.contract import Batch, as_costs, compute
 from untrue.functional.formula import softplus
 from untrue.losses.base import PenaltyLoss, check_range
 from untrue.penalty import Penalty
@@ -31,7 +31,21 @@ def cost_regression_loss(
     """
     scale = check_range("scale", scale, 0.0)
     costs = as_costs(penalty, outputs)
-    batch = read_batch(
+
+    def one_sided(batch: Batch) -> Tensor:
+        if batch.target is None:
+            raise ArgumentError(
+                "`target` must be class indices: cost regression is one-sided about the true "
+                "class, which probabilities do not name; got "
+                f"{target.dtype} of shape {tuple(target.shape)}."
+            )
+        r = batch.logits
+        own = torch.zeros_like(r, dtype=torch.bool).scatter(1, batch.target[:, None], True)
+        above = r - scale * costs.rows(batch.target, r.dtype)
+        return batch.finish(softplus(torch.where(own, above, -above)).sum(-1))
+
+    return compute(
+        one_sided,
         outputs,
         target,
         costs.n_classes,
@@ -39,15 +53,6 @@ def cost_regression_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    if batch.target is None:
-        raise ArgumentError(
-            "`target` must be class indices: cost regression is one-sided about the true class, "
-            f"which probabilities do not name; got {target.dtype} of shape {tuple(target.shape)}."
-        )
-    r = batch.logits
-    own = torch.zeros_like(r, dtype=torch.bool).scatter(1, batch.target[:, None], True)
-    above = r - scale * costs.rows(batch.target, r.dtype)
-    return batch.finish(softplus(torch.where(own, above, -above)).sum(-1))
 
 
 class CostRegressionLoss(PenaltyLoss):

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from untrue.functional.contract import Batch, as_costs, read_batch
+from untrue.functional.contract import Batch, as_costs, compute
 from untrue.hierarchy import Hierarchy
 from untrue.losses.base import PenaltyLoss, check_range
 from untrue.losses.subtrees import as_tree
@@ -39,7 +38,15 @@ def cost_smoothed_loss(
     check_range("epsilon", epsilon, 0.0, 1.0)
     check_range("gamma", gamma, 0.0)
     costs = as_costs(penalty, logits)
-    batch = read_batch(
+
+    def smoothed(batch: Batch) -> Tensor:
+        if epsilon == 0.0:
+            return batch.finish(batch.cross_entropy())
+        labels = _labels(batch, costs, epsilon, gamma)
+        return batch.finish(-(labels * batch.logits.log_softmax(-1)).sum(-1))
+
+    return compute(
+        smoothed,
         logits,
         target,
         costs.n_classes,
@@ -47,10 +54,6 @@ def cost_smoothed_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    if epsilon == 0.0 and batch.target is not None:
-        return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
-    labels = _labels(batch, costs, epsilon, gamma)
-    return batch.finish(-(labels * batch.logits.log_softmax(-1)).sum(-1))
 
 
 def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:

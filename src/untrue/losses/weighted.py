@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from untrue.errors import ArgumentError, UntrueWarning
-from untrue.functional.contract import as_penalty, read_batch
+from untrue.functional.contract import as_penalty, check_weight, compute
 from untrue.losses.base import ClassLoss, check_range
 from untrue.penalty import Penalty
 from untrue.penalty.base import Floats
@@ -72,8 +71,12 @@ def class_weighted_loss(
     held = penalty
     if not isinstance(held, ClassWeights):
         held = _weights_of(as_penalty(penalty), check_range("power", power, 0.0), logits.device)
-    both = held.weights if weight is None else held.weights * weight.to(held.weights.dtype)
-    batch = read_batch(
+    both = held.weights
+    if weight is not None:
+        check_weight(weight, len(both))
+        both = both * weight.to(both.dtype)
+    return compute(
+        lambda batch: batch.finish(batch.cross_entropy()),
         logits,
         target,
         len(held.weights),
@@ -81,10 +84,6 @@ def class_weighted_loss(
         ignore_index=ignore_index,
         reduction=reduction,
     )
-    if batch.target is not None:
-        return batch.finish(F.cross_entropy(batch.logits, batch.target, reduction="none"))
-    assert batch.probs is not None
-    return batch.finish(-(batch.probs * batch.logits.log_softmax(-1)).sum(-1))
 
 
 class ClassWeightedLoss(ClassLoss):
