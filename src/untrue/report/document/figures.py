@@ -30,11 +30,13 @@ from untrue.metrics import Interval
 
 # Okabe and Ito's colours, which stay apart for colour-blind eyes. The first is for the reference
 # (a baseline): the page swaps it for a light grey on a dark background. Their yellow is left out:
-# it vanishes on white. The last four are Paul Tol's, for the rare figure with so many curves.
+# it vanishes on white. The next four are Paul Tol's, for the rare figure with so many curves; the
+# last are there so that a new loss finds a colour.
 INK = "#222222"
 PALETTE = (
     *(INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
     *("#AA3377", "#999933", "#44AA99", "#7A68D0"),
+    *("#8B5A2B", "#5F6B7A", "#117733"),
 )
 # Of the least-cost decision, in every figure of every report; losses have theirs by the registry.
 LEAST_COST_STYLE = 3
@@ -52,6 +54,9 @@ MARKERS = (
     ("triangle-left", "<"),
     ("triangle-right", ">"),
     ("hexagon", "h"),
+    ("x", "X"),
+    ("diamond-tall", "d"),
+    ("hexagon2", "H"),
 )
 # Beyond this many classes the cells are too small to print their counts in.
 NUMBERS_UP_TO = 16
