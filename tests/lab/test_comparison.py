@@ -183,7 +183,7 @@ def test_methods_that_cannot_take_part_are_left_out_or_refused_by_name() -> None
     kept, notes = comparison.design(FLAT, Costs(zone_size=5), methods, settings)
     assert [name for name, _ in kept.methods] == [
         *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "sosr"),
-        "squared-emd",
+        *("squared-emd", "focal"),
     ]
     assert notes[0] == "Left out: soft-labels needs a tree of classes, and this penalty has none."
     with pytest.raises(ArgumentError, match="The method soft-labels needs a tree of classes"):

@@ -38,8 +38,13 @@ def config_of(method: str, strength: float = 0.5) -> RunConfig:
         return BASELINE
     if method in registry.MIXED:
         return dataclasses.replace(BASELINE, loss=method, alpha=strength, penalty=GROUPS)
-    knob = None if registry.find(method).knob is None else strength
-    return dataclasses.replace(BASELINE, loss=method, strength=knob, penalty=GROUPS)
+    entry = registry.find(method)
+    return dataclasses.replace(
+        BASELINE,
+        loss=method,
+        strength=None if entry.knob is None else strength,
+        penalty=GROUPS if entry.needs else None,
+    )
 
 
 @pytest.fixture(scope="module")

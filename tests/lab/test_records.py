@@ -165,6 +165,7 @@ def test_labels_are_for_people() -> None:
         ),
         ({"loss": "hxe", "alpha": 0.0, "strength": -1.0}, "got -1.0"),
         ({"loss": "hxe", "strength": 1.0}, "takes a penalty and no alpha; got alpha 0.5"),
+        ({"loss": "focal", "alpha": 0.0, "strength": 1.0}, "'focal' takes no penalty"),
         (
             {"loss": "conditional-softmax", "alpha": 0.0, "strength": 1.0},
             "'conditional-softmax' has no `strength`",

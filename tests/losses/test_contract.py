@@ -237,7 +237,7 @@ def test_costs_follow_the_device_and_keep_their_precision(make, draw) -> None:
     z, y = draw(4, K, loss=loss)
     expected = loss(z, y)
     assert torch.equal(copy.deepcopy(loss).half()(z, y), expected)
-    assert {b.device.type for b in copy.deepcopy(loss).to("meta").buffers()} == {"meta"}
+    assert {b.device.type for b in copy.deepcopy(loss).to("meta").buffers()} <= {"meta"}
 
 
 def test_bad_options_are_named(make, draw) -> None:

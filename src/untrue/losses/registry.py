@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from untrue.losses.budgeted import budgeted_loss as budgeted_loss
     from untrue.losses.emd import SquaredEMDLoss as SquaredEMDLoss
     from untrue.losses.emd import squared_emd_loss as squared_emd_loss
+    from untrue.losses.focal import FocalLoss as FocalLoss
+    from untrue.losses.focal import focal_loss as focal_loss
     from untrue.losses.hierarchical import ConditionalSoftmaxLoss as ConditionalSoftmaxLoss
     from untrue.losses.hierarchical import HierarchicalLoss as HierarchicalLoss
     from untrue.losses.hierarchical import conditional_softmax_loss as conditional_softmax_loss
@@ -197,6 +199,15 @@ LOSSES = (
         home="untrue.losses.hierarchical",
         needs=("tree",),
         outputs="nodes",
+    ),
+    LossEntry(
+        "focal",
+        loss="FocalLoss",
+        function="focal_loss",
+        home="untrue.losses.focal",
+        needs=(),
+        knob="gamma",
+        strengths=(0.5, 2.0, 5.0),
     ),
     LossEntry(
         "budgeted",

@@ -1,0 +1,88 @@
+"""The focal loss: examples that are already right count less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from untrue.functional.contract import Batch, compute
+from untrue.functional.formula import log1m_softmax, softplus
+from untrue.losses.base import ClassLoss, check_range
+
+
+def focal_loss(
+    logits: Tensor,
+    target: Tensor,
+    *,
+    gamma: float = 2.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """`-(1 - p_y)^gamma log p_y`.
+
+    Arguments as in `torch.nn.functional.cross_entropy`. A target of probabilities stands for the
+    losses of its classes in those shares.
+    """
+    gamma = check_range("gamma", gamma, 0.0)
+
+    def focal(batch: Batch) -> Tensor:
+        z = batch.logits
+        if gamma == 0.0 or z.shape[1] == 1:
+            return batch.finish(batch.cross_entropy())
+        if batch.target is None:
+            assert batch.probs is not None
+            focus = (gamma * log1m_softmax(z)).exp()
+            return batch.finish(-(batch.probs * focus * z.log_softmax(-1)).sum(-1))
+        # By d, the logit of p_y, both logarithms are exact: log p_y = -softplus(-d) and
+        # log(1 - p_y) = -softplus(d). Seen from the likeliest of the others, so that large logits
+        # do not round their differences away.
+        own = batch.target[:, None]
+        others = z.scatter(1, own, -torch.inf)
+        top = others.detach().amax(1, keepdim=True)
+        d = (z.gather(1, own) - top)[:, 0] - (others - top).logsumexp(1)
+        return batch.finish((-gamma * softplus(d)).exp() * softplus(-d))
+
+    return compute(
+        focal,
+        logits,
+        target,
+        None,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
+
+
+class FocalLoss(ClassLoss):
+    """`-(1 - p_y)^gamma log p_y`: what is hard counts, what is easy hardly does.
+
+    paper       Lin, Goyal, Girshick, He, Dollar, ICCV 2017; theirs is of two classes
+    gamma       how much less an easy example counts; 0 is cross-entropy
+    the rest    as in `nn.CrossEntropyLoss`; `weight` is the paper's alpha
+    when        most examples are easy and drown the others. It knows nothing of costs.
+
+    >>> loss = FocalLoss(gamma=2.0)
+    >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+    tensor(0.0457)
+    """
+
+    def __init__(
+        self,
+        gamma: float = 2.0,
+        *,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(None, weight=weight, ignore_index=ignore_index, reduction=reduction)
+        self.gamma = check_range("gamma", gamma, 0.0)
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        own: dict[str, Any] = {"gamma": self.gamma}
+        return focal_loss(logits, target, **own, **self._options())
+
+    def extra_repr(self) -> str:
+        return f"gamma={self.gamma:g}, reduction={self.reduction!r}"
