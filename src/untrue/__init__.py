@@ -25,6 +25,7 @@ _HOME = {
     "BudgetError": "untrue.errors",
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
+    "posterior": "untrue.decision",
     "Temperature": "untrue.decision",
     "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
         penalty,
     )
     from untrue.budgets import Budget
-    from untrue.decision import Temperature, calibrate, decide
+    from untrue.decision import Temperature, calibrate, decide, posterior
     from untrue.errors import BudgetError, UntrueError, UntrueWarning
     from untrue.hierarchy import Hierarchy
     from untrue.losses.registry import *  # noqa: F403
@@ -87,6 +88,7 @@ __all__ = [
     "metrics",
     "networks",
     "penalty",
+    "posterior",
     "tune",
 ]
 __all__ += sorted(["AlphaSchedule", "BestEpoch", *registry.CLASSES])

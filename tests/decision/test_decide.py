@@ -14,7 +14,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from untrue import Hierarchy, Penalty, Temperature, calibrate, decide, decision, metrics
+from untrue import Hierarchy, Penalty, Temperature, calibrate, decide, metrics
+from untrue.decision import calibration
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics import inputs
 
@@ -298,7 +299,7 @@ def test_a_root_is_found_in_few_looks(root: float, shape: Any) -> None:
         looks.append(b)
         return float(shape(b / root))
 
-    assert decision._root(increasing, root * 3000) == pytest.approx(root, rel=1e-12)
+    assert calibration._root(increasing, root * 3000) == pytest.approx(root, rel=1e-12)
     assert len(looks) < 40
 
 

@@ -1,0 +1,11 @@
+"""From probabilities and a penalty to labels: least expected cost, calibration, posteriors.
+
+NumPy arrays and torch tensors alike: what comes in as one goes out as one. Torch is imported
+only when a tensor comes in.
+"""
+
+from untrue.decision.calibration import Temperature, calibrate
+from untrue.decision.least_cost import decide
+from untrue.decision.posteriors import Inverted, invert, posterior
+
+__all__ = ["Inverted", "Temperature", "calibrate", "decide", "invert", "posterior"]
