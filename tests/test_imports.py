@@ -29,6 +29,7 @@ ROOMS = [
     "penalty",
     "hierarchy",
     "storage",
+    "array_files",
     "input_files",
     # Names, numbers and strings, which every room may read.
     "registry",

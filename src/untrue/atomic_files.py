@@ -27,7 +27,8 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 def place_text(path: Path, text: str) -> Path:
     """Write `text` under a temporary name beside `path`, then move it into place."""
-    return place_bytes(path, text.encode())
+    # A path in the text may hold bytes that are not UTF-8.
+    return place_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def place_bytes(path: Path, content: bytes) -> Path:

@@ -157,5 +157,5 @@ def refused() -> Any:
 
 
 def _refused(path: Path, message: str, **options: Any) -> None:
-    with pytest.raises(PenaltyError, match=rf"costs\.\w+: .*{message}"):
+    with pytest.raises(PenaltyError, match=rf"costs\.\w+:? .*{message}"):
         Penalty.load(path, **options)

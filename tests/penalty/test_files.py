@@ -143,18 +143,18 @@ class Bomb:
 def test_pickles_are_never_read(tmp_path: Path, refused: Any) -> None:
     path = tmp_path / "costs.npy"
     np.save(path, np.array([[Bomb()]], dtype=object), allow_pickle=True)
-    refused(path, r"not a plain .npy array \(objects and pickles are refused\)")
+    refused(path, r"not readable as a plain .npy array \(objects and pickles are refused\)")
     import pickle
 
     path.write_bytes(pickle.dumps(Bomb()))
-    refused(path, "not a plain .npy array")
+    refused(path, "not readable as a plain .npy array")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01\x00", b"hello", b"\x93NUMPY" * 9])
 def test_broken_npy_files_are_refused(content: bytes, tmp_path: Path, refused: Any) -> None:
     path = tmp_path / "costs.npy"
     path.write_bytes(content)
-    refused(path, "not a plain .npy array")
+    refused(path, "not readable as a plain .npy array")
 
 
 def test_npy_files_of_other_things_are_refused(tmp_path: Path, refused: Any) -> None:
@@ -169,7 +169,7 @@ def test_npy_files_of_other_things_are_refused(tmp_path: Path, refused: Any) -> 
         refused(path, message)
     with path.open("wb") as file:
         np.savez(file, a=np.zeros(2))
-    refused(path, "not a plain .npy array")
+    refused(path, "not readable as a plain .npy array")
 
 
 def test_only_four_suffixes_are_known(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from untrue.errors import HierarchyError
 from untrue.hierarchy.names import check_names
 from untrue.hierarchy.nested_json import parse
+from untrue.input_files import read_text, reading
 
 Edge = tuple[str, str]
 Hung = tuple[str | None, str]  # None: not below anything yet
@@ -26,33 +28,31 @@ def rows_of(table: Any) -> Iterable[Any]:
 
 
 def csv_edges(path: Path) -> Iterator[Edge]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, skipinitialspace=True)
-        first = True
-        try:
-            for row in reader:
-                cells = [cell.strip() for cell in row]
-                if not any(cells):
-                    continue
-                header = first and [cell.lower() for cell in cells] == ["parent", "child"]
-                first = False
-                if header:
-                    continue
-                if len(cells) != 2 or not all(cells):
-                    raise HierarchyError(
-                        f"line {reader.line_num}: expected two names separated by a comma, "
-                        f"parent,child; got {','.join(row)!r}."
-                    )
-                yield cells[0], cells[1]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise HierarchyError(f"not readable as CSV ({error}).") from None
+    reader = csv.reader(
+        io.StringIO(read_text(path, HierarchyError), newline=""), skipinitialspace=True
+    )
+    first = True
+    with reading(path, "CSV", HierarchyError):
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            header = first and [cell.lower() for cell in cells] == ["parent", "child"]
+            first = False
+            if header:
+                continue
+            if len(cells) != 2 or not all(cells):
+                raise HierarchyError(
+                    f"line {reader.line_num}: expected two names separated by a comma, "
+                    f"parent,child; got {','.join(row)!r}."
+                )
+            yield cells[0], cells[1]
 
 
 def json_edges(path: Path) -> Iterable[Edge]:
-    try:
-        content = parse(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise HierarchyError(f"not readable as JSON ({error}).") from None
+    text = read_text(path, HierarchyError)
+    with reading(path, "JSON", HierarchyError):
+        content = parse(text)
     if isinstance(content, list):
         return content
     if isinstance(content, dict):

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from untrue.errors import HierarchyError, nearest
 from untrue.hierarchy import readers
 from untrue.hierarchy.names import check_classes, check_names
+from untrue.input_files import with_path
 
 Ints = npt.NDArray[np.int64]
 Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
@@ -257,7 +258,7 @@ def _naming(path: str | Path) -> Iterator[None]:
     try:
         yield
     except HierarchyError as error:
-        raise HierarchyError(f"{path}: {error}") from None
+        raise HierarchyError(with_path(path, error)) from None
 
 
 def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:

@@ -8,13 +8,13 @@ axes into runs.
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from untrue.errors import ArgumentError, nearest
+from untrue.input_files import read_toml as read_toml_file
 from untrue.lab.records import NORMALIZATIONS
 from untrue.losses import registry
 
@@ -266,10 +266,7 @@ def read_toml(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
     alpha = [0, 0.5, 0.9]
     zone_size = [10, 30]
     """
-    try:
-        given_file = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} is not TOML: {error}.") from error
+    given_file = read_toml_file(Path(path), ArgumentError)
     if not isinstance(given_file.get("experiment"), str):
         raise ArgumentError(
             f'{path} must name its experiment, as in `experiment = "masked-zone"` '

@@ -14,16 +14,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from untrue.array_files import read_npy
 from untrue.atomic_files import place_bytes
 from untrue.errors import HierarchyError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
+from untrue.input_files import LARGEST_TEXT, read_json, read_text, read_toml, reading, with_path
 from untrue.penalty import builders
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.dense import DensePenalty
@@ -48,11 +49,7 @@ def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
     try:
         penalty = reader(path, classes)
     except (PenaltyError, HierarchyError) as error:
-        raise PenaltyError(f"{path}: {error}") from None
-    except UnicodeDecodeError as error:
-        raise PenaltyError(
-            f"{path}: byte {error.start} is not UTF-8 text; save the file in that encoding."
-        ) from None
+        raise PenaltyError(with_path(path, error)) from None
     if classes is not None:
         _compare(path, penalty, check_classes(classes))
     return penalty
@@ -78,7 +75,13 @@ def _compare(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> None:
 
 def save(penalty: Penalty, path: Path) -> Path:
     """Write to a temporary name beside `path`, then move into place."""
-    return place_bytes(path, _by_suffix(path, _WRITERS)(penalty))
+    content = _by_suffix(path, _WRITERS)(penalty)
+    if path.suffix.lower() != ".npy" and len(content) > LARGEST_TEXT:
+        raise PenaltyError(
+            f"{path}: these costs take {len(content):,} bytes of text; at most {LARGEST_TEXT:,} "
+            "would be read again. Save them as .npy."
+        )
+    return place_bytes(path, content)
 
 
 def _by_suffix(path: Path, table: Mapping[str, T]) -> T:
@@ -92,12 +95,10 @@ def _by_suffix(path: Path, table: Mapping[str, T]) -> T:
 
 
 def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        try:
-            reader = csv.reader(file, skipinitialspace=True)
-            lines = [(reader.line_num, row) for row in reader if any(row)]
-        except csv.Error as error:
-            raise PenaltyError(f"not readable as CSV ({error}).") from None
+    text = read_text(path, PenaltyError)
+    with reading(path, "CSV", PenaltyError):
+        reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+        lines = [(reader.line_num, row) for row in reader if any(row)]
     if not lines:
         raise PenaltyError("the file is empty.")
     header, body = lines[0][1], lines[1:]
@@ -148,32 +149,15 @@ def _is_number(cell: str) -> bool:
 
 
 def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
-    try:
-        matrix = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        # NumPy's own words would advise to load a pickle after all.
-        reason = "objects and pickles are refused" if "pickle" in str(error) else error
-        raise PenaltyError(f"not a plain .npy array ({reason}).") from None
-    if not isinstance(matrix, np.ndarray):  # an archive of several arrays, by its content
-        matrix.close()
-        raise PenaltyError("not a plain .npy array.")
-    return builders.from_matrix(matrix, classes)
+    return builders.from_matrix(read_npy(path, PenaltyError), classes)
 
 
 def _read_json(path: Path, _: Sequence[str] | None) -> Penalty:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise PenaltyError(f"not readable as JSON ({error}).") from None
-    return _from_content(content)
+    return _from_content(read_json(path, PenaltyError))
 
 
 def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PenaltyError(f"not readable as TOML ({error}).") from None
-    return _from_content(content)
+    return _from_content(read_toml(path, PenaltyError))
 
 
 def _from_content(content: Any) -> Penalty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from untrue.errors import ArgumentError, DataError
+from untrue.tools.reading.features import find_schema, read_features
 from untrue.tools.reading.tables import codes, matrix, open_table, read_table
 
 
@@ -128,5 +130,96 @@ def test_column_names_may_hold_line_ends_too(tmp_path: Path) -> None:
 def test_a_tab_may_be_written_as_people_write_it(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
     assert open_table(tmp_path / "t.csv", delimiter="\\t").names == ("a", "b")
-    with pytest.raises(ArgumentError, match=r"`delimiter` must be one character; got ';;'"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"`delimiter` must be one character of ASCII that is no quote; got ';;'",
+    ):
         open_table(tmp_path / "t.csv", delimiter=";;")
+
+
+def gz(path: Path, content: bytes) -> Path:
+    path.write_bytes(gzip.compress(content))
+    return path
+
+
+def test_a_damaged_gz_is_one_sentence(tmp_path: Path) -> None:
+    rows = "\n".join(f"{i},{i * 7 % 13},{i * 31 % 97}" for i in range(3000))
+    whole = gz(tmp_path / "t.csv.gz", f"a,b,c\n{rows}\n".encode()).read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    for content in (whole[: len(whole) // 2], bytes(flipped), whole[:5], b"", b"plain text"):
+        (tmp_path / "t.csv.gz").write_bytes(content)
+        with pytest.raises(DataError, match=r"t\.csv\.gz"):
+            read_table(open_table(tmp_path / "t.csv.gz"), {"a": "real", "b": "label"})
+
+
+def test_a_gz_without_line_ends_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = gz(tmp_path / "t.csv.gz", b"a,b," * 2**23)
+    with pytest.raises(DataError, match="the header has more than 16,777,216 characters"):
+        open_table(path)
+
+
+def test_a_gz_that_grows_out_of_proportion_is_refused(tmp_path: Path) -> None:
+    path = gz(tmp_path / "t.csv.gz", b"a,b\n" + b"1,2\n" * 70_000_000)
+    with pytest.raises(DataError, match=r"unpacks from [\d,]+ bytes to more than 200 times"):
+        read_table(open_table(path), {"a": "real"})
+
+
+def test_forty_thousand_columns_take_seconds(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(40_000)]
+    row = ",".join("1" for _ in names)
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + f"{row}\n" * 3)
+    started = time.perf_counter()
+    file = open_table(tmp_path / "wide.csv")
+    schema = find_schema(file, "c7", ignore=names[8:4000])
+    found = read_features(file, schema)
+    assert found.numbers.shape == (3, 40_000 - 1 - 3992)
+    assert time.perf_counter() - started < 20
+
+
+def test_parquet_with_odd_columns_is_read_or_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    bad = pa.array([b"caf\xe9", b"tea"]).cast(pa.binary())
+    columns = {
+        "large": pa.array([2**60 + 1, 5]),
+        "nested": pa.array([["a"], ["b"]]),
+        "bytes": bad,
+        "claimed": pa.Array.from_buffers(pa.string(), 2, bad.buffers()),
+        "x": pa.array([1.0, 2.0]),
+    }
+    pa.parquet.write_table(pa.table(columns), path)
+    file = open_table(path)
+    assert read_table(file, {"large": "real"})["large"].to_pylist() == [float(2**60), 5.0]
+    for name in ("nested", "bytes", "claimed"):
+        with pytest.raises(DataError, match=rf"Parquet with labels in column '{name}' \("):
+            read_table(file, {name: "label"})
+    with pytest.raises(DataError, match="Parquet with numbers or text in column 'claimed'"):
+        read_table(file, {"claimed": "any"})
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(DataError, match=r"t\.parquet is not readable as Parquet \("):
+        open_table(path)
+
+
+def test_parquet_made_to_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"x": np.zeros(40_000_000, np.int8)}), path)
+    with pytest.raises(DataError, match=r"unpacks from [\d,]+ bytes to more than 200 times"):
+        read_table(open_table(path), {"x": "real"})
+
+
+@pytest.mark.parametrize("name", ["caf\udce9.csv", "caf\udce9.csv.gz", "caf\udce9.parquet"])
+def test_a_file_whose_name_is_not_utf8_is_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        with path.open("wb") as stream:
+            pa.parquet.write_table(pa.table({"x": [1.0, 2.0]}), stream)
+    else:
+        path.write_bytes(gzip.compress(b"x\n1\n2\n") if name.endswith("gz") else b"x\n1\n2\n")
+    assert read_table(open_table(path), {"x": "real"})["x"].to_pylist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("delimiter", ["", '"', "\n", "é", "\x00", "ab"])
+def test_a_delimiter_that_separates_nothing_is_refused(delimiter: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ArgumentError, match="`delimiter` must be one character of ASCII"):
+        open_table(tmp_path / "t.csv", delimiter=delimiter)

@@ -91,7 +91,7 @@ def write(page: Page, path: str | Path) -> Path:
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a file whole or not at all: under another name first, then moved into place."""
-    return write_bytes(path, text.encode())
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> Path:

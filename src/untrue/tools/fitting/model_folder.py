@@ -27,7 +27,7 @@ from torch import Tensor, nn
 import untrue
 from untrue.atomic_files import folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
-from untrue.input_files import reading
+from untrue.input_files import read_json, reading
 from untrue.networks import NETWORKS, NetworkSpec, from_spec
 from untrue.networks.normalize import Normalize
 from untrue.penalty import Penalty
@@ -279,8 +279,7 @@ def _read_preprocessing(file: Path) -> TablePreprocessing | ImagePreprocessing:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
-    with reading(file, "JSON"):
-        content = json.loads(file.read_text(encoding="utf-8"))
+    content = read_json(file)
     if not isinstance(content, dict):
         raise DataError(f"{file} is not readable: named values are wanted.")
     return content
@@ -288,7 +287,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 def _write_json(file: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(plain(dict(content)), indent=1, ensure_ascii=False, allow_nan=False)
-    file.write_text(f"{text}\n", encoding="utf-8")
+    file.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
 
 
 def _digest(content: bytes) -> str:

@@ -73,11 +73,12 @@ def choose(
 
 
 def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
+    own = set(classes)
     plain = {
         name.strip().lower().replace(" ", "_").replace("-", "_"): name
         for name in reversed(file.names)
         # Where a class is called "true", its column of probabilities is not the truth.
-        if name not in classes
+        if name not in own
     }
     return next((plain[name] for name in known if name in plain), None)
 
@@ -86,10 +87,11 @@ def _asked_probs(
     file: TableFile, classes: Sequence[str], probs: str, notes: list[str]
 ) -> tuple[str, ...]:
     names = [name.strip() for name in probs.split(",")]
-    if len(names) == 1 and names[0] not in file.names:
+    there = set(file.names)
+    if len(names) == 1 and names[0] not in there:
         found = _with_prefix(file, classes, probs)
         if found is None:
-            absent = next(name for name in classes if probs + name not in file.names)
+            absent = next(name for name in classes if probs + name not in there)
             raise DataError(
                 f"{file.path} has no column {probs + absent!r} for class {absent!r}, as --probs "
                 f"{probs} wants. It has: {listed(file.names)}."
@@ -129,7 +131,8 @@ def _guessed_probs(
             return found
     for prefix in PREFIXES:
         begun = [name for name in file.names if name.startswith(prefix) and name not in but]
-        if any(prefix + name in begun for name in classes):
-            absent = next(name for name in classes if prefix + name not in begun)
+        there = set(begun)
+        if any(prefix + name in there for name in classes):
+            absent = next(name for name in classes if prefix + name not in there)
             notes.append(f"the columns {listed(begun, 3)} are left out: class {absent!r} has none")
     return None

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 
 from untrue.errors import DataError, nearest
+from untrue.input_files import read_text, reading
 from untrue.metrics.inputs import IntArray
+
+# The counts of a matrix are added up, in whole numbers of 64 bits.
+MOST_COUNT = 10**12
+MOST_CLASSES = 10_000
 
 
 def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
     """The class names and the counts (k, k), rows in the order of the header."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [(n, row) for n, row in enumerate(csv.reader(file), start=1) if any(row)]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not readable as CSV ({error}).") from None
+    text = read_text(path)
+    with reading(path, "CSV"):
+        rows = csv.reader(io.StringIO(text, newline=""))
+        lines = [(n, row) for n, row in enumerate(rows, start=1) if any(row)]
     if not lines:
         raise DataError(f"{path}: the file is empty.")
     classes = tuple(name.strip() for name in lines[0][1][1:])
@@ -26,11 +31,17 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
             f"{path}: the header row must name at least two classes, each once, after an empty "
             f"corner; got {', '.join(lines[0][1])!r}."
         )
+    if len(classes) > MOST_CLASSES:
+        raise DataError(
+            f"{path}: the header row names {len(classes):,} classes; at most {MOST_CLASSES:,} are "
+            "read."
+        )
     counts = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    position = {name: i for i, name in enumerate(classes)}
     seen = set()
     for number, (first, *cells) in lines[1:]:
         name = first.strip()
-        if name not in classes:
+        if name not in position:
             hint = nearest(name, classes) or "."
             raise DataError(f"{path}, line {number}: {name!r} is no class of the header{hint}")
         if name in seen:
@@ -40,7 +51,7 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
                 f"{path}, line {number}: {len(cells)} counts for {len(classes)} classes."
             )
         seen.add(name)
-        counts[classes.index(name)] = [
+        counts[position[name]] = [
             _count(cell, f"{path}, line {number}, column {predicted!r}")
             for cell, predicted in zip(cells, classes, strict=True)
         ]
@@ -53,10 +64,10 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
 def _count(cell: str, where: str) -> int:
     try:
         value = float(cell)
-        if value < 0 or value != int(value):
+        if not 0 <= value <= MOST_COUNT or value != int(value):
             raise ValueError
     except (ValueError, OverflowError):
         raise DataError(
-            f"{where}: {cell!r} is not a count (a whole number, not negative)."
+            f"{where}: {cell[:40]!r} is not a count (a whole number from 0 to {MOST_COUNT:,})."
         ) from None
     return int(value)

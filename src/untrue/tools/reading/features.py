@@ -61,7 +61,8 @@ def find_schema(
     """
     arrow = need("pyarrow", PURPOSE)
     file.check([target, *categorical, *ignore])
-    candidates = [name for name in file.names if name != target and name not in ignore]
+    as_names, left_out = set(categorical), {target, *ignore}
+    candidates = [name for name in file.names if name not in left_out]
     if not candidates:
         raise DataError(f"{file.path} has no column to learn from beside {target!r}.")
     table = read_table(file, dict.fromkeys(candidates, "any"))
@@ -70,7 +71,7 @@ def find_schema(
         column, kind = table[name], table[name].type
         if arrow.types.is_dictionary(kind):
             column, kind = column.cast(kind.value_type), kind.value_type
-        if name in categorical:
+        if name in as_names:
             categories.append(name)
         elif column.null_count == len(column):
             _leave_out(name, "it has no values")
@@ -106,9 +107,10 @@ def find_schema(
 
 def read_features(file: TableFile, schema: Schema) -> Features:
     """The values of the schema's columns; every column must be there."""
-    absent = [name for name in schema.names if name not in file.names]
+    there, wanted = set(file.names), set(schema.names)
+    absent = [name for name in schema.names if name not in there]
     if absent:
-        spare = [name for name in file.names if name not in schema.names]
+        spare = [name for name in file.names if name not in wanted]
         raise DataError(
             f"{file.path} lacks {len(absent)} column{'s' * (len(absent) > 1)} that the model "
             f"learned from: {listed(absent)}. Not used by the model are: {listed(spare) or 'none'}."

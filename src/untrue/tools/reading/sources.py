@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_files import read_npz
 from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.input_files import reading
 from untrue.metrics.inputs import IntArray
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
@@ -220,14 +221,7 @@ def _folder_labels(images: ImageFiles) -> Labels:
 
 
 def _open_arrays(path: Path, target: str, *, needed: bool, classes: Sequence[str] | None) -> Source:
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            arrays = {name: content[name] for name in ("X", target) if name in content.files}
-            held = content.files
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{path} is not readable as .npz with plain arrays ({str(error).partition('.')[0]})."
-        ) from None
+    arrays, held = read_npz(path, ("X", target))
     if "X" not in arrays:
         raise DataError(f"{path} must hold an array 'X'; it holds {listed(held) or 'nothing'}.")
     if target not in arrays and needed:
@@ -290,7 +284,8 @@ def _array_labels(
             f"{path}: {name!r} must hold {n} class names or whole numbers, one for each row of "
             f"'X'; got {y.dtype} of shape {y.shape}."
         )
-    text = np.char.decode(y) if y.dtype.kind == "S" else y
+    with reading(path, f"{name!r}, class names in UTF-8"):
+        text = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
     names, found = np.unique(text, return_inverse=True)
     return Labels(found.astype(np.int32), tuple(class_names(names.tolist(), classes)), name)
 

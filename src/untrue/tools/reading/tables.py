@@ -9,7 +9,8 @@ import csv
 import gzip
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, nearest
+from untrue.input_files import UNPACKED, check_growth, check_regular, reading
 from untrue.tools.needs import need
 
 PURPOSE = "Reading tables"
@@ -30,6 +32,17 @@ OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a com
 
 Kind: TypeAlias = Literal["label", "number", "real", "text", "any"]
 LOOSE = {"real", "text", "any"}
+KIND_NAMES = {
+    "label": "labels",
+    "number": "numbers",
+    "real": "numbers",
+    "text": "text",
+    "any": "numbers or text",
+}
+LONGEST_HEADER = 2**24
+PIECE = 2**22
+# No gzip grows by more.
+GROWTH_OF_GZIP = 1040
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,9 @@ class TableFile:
 
     def check(self, names: Iterable[str]) -> None:
         """These columns are there."""
+        there = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in there:
                 hint = nearest(name, self.names) or f". It has: {listed(self.names)}."
                 raise DataError(f"{self.path} has no column {name!r}{hint}")
 
@@ -63,11 +77,16 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
         raise DataError(
             f"{path} is no table: its name must end in .csv, .csv.gz, .tsv or .parquet."
         )
-    if not path.is_file():
+    if not path.exists():
         raise DataError(f"There is no file {path}.")
+    check_regular(path)
     delimiter = "\t" if delimiter == "\\t" else delimiter  # few shells make a tab of \t
-    if delimiter is not None and len(delimiter) != 1:
-        raise ArgumentError(f"`delimiter` must be one character; got {delimiter!r}.")
+    if delimiter is not None and delimiter != "\t":
+        plain = len(delimiter) == 1 and delimiter.isascii() and delimiter.isprintable()
+        if not plain or delimiter == '"':
+            raise ArgumentError(
+                f"`delimiter` must be one character of ASCII that is no quote; got {delimiter!r}."
+            )
     separator = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
     parquet = path.name.lower().endswith(PARQUET_ENDINGS)
     names = _parquet_header(path) if parquet else _csv_header(path, separator)
@@ -78,11 +97,8 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
 
 
 def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
-    try:
-        with _text(path) as file:
-            first = next(csv.reader(file, delimiter=delimiter), [])
-    except (csv.Error, EOFError, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is not readable as CSV text ({error}).") from None
+    with reading(path, "CSV text"), _text(path) as file:
+        first = next(csv.reader(_lines(file, path), delimiter=delimiter), [])
     if not any(cell.strip() for cell in first):
         raise DataError(f"{path} is empty: the first line must be a header with column names.")
     if any(not cell.isprintable() and "\udc80" <= max(cell) <= "\udcff" for cell in first):
@@ -108,12 +124,47 @@ def _text(path: Path) -> IO[str]:
     )
 
 
+def _lines(file: IO[str], path: Path) -> Iterator[str]:
+    """The lines of a header, which may be several, and are not without end."""
+    left = LONGEST_HEADER
+    while line := file.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise DataError(
+                f"{path}: the header has more than {LONGEST_HEADER:,} characters. Has the file no "
+                "line ends?"
+            )
+        yield line
+
+
 def _parquet_header(path: Path) -> tuple[str, ...]:
-    arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
+    parquet = need("pyarrow.parquet", PURPOSE)
+    with reading(path, "Parquet"), _source(path) as source:
+        return tuple(parquet.read_schema(source).names)
+
+
+@contextmanager
+def _source(path: Path) -> Iterator[Any]:
+    """What pyarrow reads from: it takes no path with bytes that are not UTF-8."""
     try:
-        return tuple(parquet.read_schema(path).names)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path} is not readable as Parquet ({_first_line(error)}).") from None
+        str(path).encode()
+    except UnicodeEncodeError:
+        opened = gzip.open if path.suffix.lower() == ".gz" else open
+        with opened(path, "rb") as file:
+            yield file
+    else:
+        yield path
+
+
+def _check_unpacked(path: Path) -> None:
+    """A file in gzip does not unpack out of proportion."""
+    packed, unpacked = path.stat().st_size, 0
+    if GROWTH_OF_GZIP * packed <= UNPACKED:
+        return
+    with reading(path, "CSV text"), gzip.open(path) as stream:
+        while piece := stream.read(PIECE):
+            unpacked += len(piece)
+            check_growth(path, packed, unpacked, DataError)
 
 
 def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
@@ -143,9 +194,9 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     }
     loose = not LOOSE.isdisjoint(columns.values())
 
-    def read(*, threads: bool) -> Any:
+    def read(source: Any, *, threads: bool) -> Any:
         return csv_reader.read_csv(
-            file.path,
+            source,
             # Names from our own look at the header, which strips them.
             read_options=csv_reader.ReadOptions(
                 # The header is skipped as a row, which may be several lines.
@@ -168,15 +219,16 @@ def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
             ),
         )
 
-    try:
-        return read(threads=True)
-    except (arrow.ArrowInvalid, arrow.ArrowException, OSError):
-        pass
+    if file.path.suffix.lower() == ".gz":
+        _check_unpacked(file.path)
+    with suppress(Exception), _source(file.path) as source:
+        return read(source, threads=True)
     # Once more on one thread: only so does the reader count rows.
-    try:
-        return read(threads=False)
-    except (arrow.ArrowInvalid, arrow.ArrowException, OSError) as error:
-        raise DataError(f"{file.path}: {_explained(str(error), file)}") from None
+    with reading(file.path, "CSV text"), _source(file.path) as source:
+        try:
+            return read(source, threads=False)
+        except (arrow.ArrowException, OSError) as error:
+            raise DataError(f"{file.path}: {_explained(str(error), file)}") from None
 
 
 def _explained(message: str, file: TableFile) -> str:
@@ -199,18 +251,34 @@ def _explained(message: str, file: TableFile) -> str:
 
 def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
-    try:
-        table = parquet.read_table(file.path, columns=list(columns))
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise DataError(f"{file.path} is not readable as Parquet ({_first_line(error)}).") from None
-    for position, (name, kind) in enumerate(columns.items()):
-        if kind != "any" and table.num_rows:
-            as_text = kind in ("label", "text")
-            column = _as_text(table[name]) if as_text else _as_numbers(table, name, file)
-            column = column.dictionary_encode() if kind == "label" else column
-            column = column.cast(arrow.float64()) if kind == "real" else column
-            table = table.set_column(position, name, column)
-    return table
+    with reading(file.path, "Parquet"), _source(file.path) as source:
+        about = parquet.read_metadata(source)
+        rows = sum(about.row_group(i).num_rows for i in range(about.num_row_groups))
+        size = file.path.stat().st_size
+        check_growth(file.path, size, 8 * rows * len(columns), DataError)
+        table = parquet.read_table(source, columns=list(columns))
+    if not table.num_rows:
+        return table
+    found = {}
+    for name, kind in columns.items():
+        with reading(file.path, f"Parquet with {KIND_NAMES[kind]} in column {name!r}"):
+            found[name] = _converted(table, name, kind, file)
+    return arrow.table(found)
+
+
+def _converted(table: Any, name: str, kind: Kind, file: TableFile) -> Any:
+    arrow, column = need("pyarrow", PURPOSE), table[name]
+    types = arrow.types
+    if kind == "any":
+        as_text = types.is_string(column.type) or types.is_large_string(column.type)
+        return _as_text(column) if as_text else column
+    if kind == "label":
+        return _as_text(column).dictionary_encode()
+    if kind == "text":
+        return _as_text(column)
+    numbers = _as_numbers(table, name, file)
+    # Whole numbers past 2^53 are rounded.
+    return numbers.cast(arrow.float64(), safe=False) if kind == "real" else numbers
 
 
 def _as_text(column: Any) -> Any:
@@ -219,7 +287,8 @@ def _as_text(column: Any) -> Any:
         column = column.cast(column.type.value_type)
     if arrow.types.is_boolean(column.type):
         column = compute.if_else(column, "True", "False")
-    text = column.cast(arrow.string())
+    # By way of bytes: what a file only claims to be UTF-8 is checked.
+    text = column.cast(arrow.string()).cast(arrow.binary()).cast(arrow.string())
     return compute.if_else(compute.equal(text, ""), None, text)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
+from untrue.input_files import with_path
 from untrue.metrics.inputs import IntArray
 
 
@@ -21,10 +22,7 @@ def read_tree(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
     try:
         return reader(path, classes=classes)
     except HierarchyError as error:
-        message = str(error)
-        raise HierarchyError(
-            message if message.startswith(str(path)) else f"{path}: {message}"
-        ) from None
+        raise HierarchyError(with_path(path, error)) from None
 
 
 def group_order(groups: IntArray) -> IntArray:
