@@ -126,6 +126,55 @@ def test_new_from_a_tree_explains_its_heights(tmp_path: Path) -> None:
     assert penalty.cost("trout", "cat") == 2.0
 
 
+@pytest.mark.parametrize("power", [None, "2"])
+def test_new_for_classes_in_order(power: str | None, tmp_path: Path) -> None:
+    out = tmp_path / "stars.toml"
+    words = [
+        "penalty",
+        "new",
+        "--ordinal",
+        "--classes",
+        'one,"two\n",three,four',
+        "--out",
+        str(out),
+    ]
+    assert exit_code([*words, *(["--power", power] if power else [])]) == 0
+    names = ["one", "two\n", "three", "four"]
+    wanted = Penalty.from_ordinal(names, float(power or 1))
+    assert Penalty.load(out).classes == tuple(names)
+    np.testing.assert_array_equal(Penalty.load(out).matrix(), wanted.matrix())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("groups.json", '{"fish": ["trout", "shark"], "pets": ["cat", "dog"]}'),
+        ("tree.json", '{"animal": {"fish": ["trout", "shark"], "pets": ["cat"]}}'),
+        ("tree.csv", "parent,child\nanimal,fish\nanimal,cat\nfish,trout\nfish,shark\n"),
+    ],
+)
+def test_a_tree_for_costs_is_answered_with_the_command_that_makes_them(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert exit_code(["penalty", "show", str(tmp_path / name)]) == 2
+    assert "untrue penalty new --hierarchy FILE --out costs.toml" in capsys.readouterr().err
+    out = tmp_path / "costs.toml"
+    words = ["penalty", "new", "--hierarchy", str(tmp_path / name), "--out", str(out)]
+    assert exit_code(words) == 0
+    assert Penalty.load(out).cost("trout", "cat") > Penalty.load(out).cost("trout", "shark")
+
+
+def test_new_takes_names_with_line_ends(tmp_path: Path) -> None:
+    tree, out = tmp_path / "tree.json", tmp_path / "costs.toml"
+    tree.write_text('{"fi\\nsh": ["tro\\nut", "sha\\rrk"], "pets": ["c\\u2028at", "dog"]}')
+    words = ["penalty", "new", "--out", str(out), "--force"]
+    assert exit_code([*words, "--hierarchy", str(tree)]) == 0
+    assert Penalty.load(out).classes == ("tro\nut", "sha\rrk", "c\u2028at", "dog")
+    assert exit_code([*words, "--classes", '"a\nb","c\rd","e\x7f",f, "f "']) == 0
+    assert Penalty.load(out).classes == ("a\nb", "c\rd", "e\x7f", "f", "f ")
+
+
 def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) -> None:
     out = tmp_path / "start.csv"
     done = run(
@@ -148,6 +197,7 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
         (["show", "nowhere.toml"], "No such file or directory (nowhere.toml)"),
         (["show", "costs.txt"], "a penalty file ends in .csv, .json, .toml, .npy; got '.txt'"),
         (["new"], "Name the classes (--classes a,b,c) or give a tree (--hierarchy)."),
+        (["new", "--ordinal"], "--ordinal goes with --classes, in their order, and with no tree."),
         (["new", "--classes", "a"], "needs at least two classes; got 1"),
         (
             ["new", "--classes", "a,,b"],

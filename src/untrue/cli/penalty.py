@@ -100,10 +100,17 @@ def new(
     hierarchy: Annotated[
         Path | None, typer.Option(help="A tree as .csv (parent,child) or .json.")
     ] = None,
+    ordinal: Annotated[
+        bool,
+        typer.Option("--ordinal", help="The classes stand in order: further apart costs more."),
+    ] = False,
+    power: Annotated[
+        float, typer.Option(help="With --ordinal: a mistake costs its steps to this power.")
+    ] = 1.0,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
-    """Write a commented TOML of costs to fill in, by names or by a tree of classes."""
+    """Write a commented TOML of costs to fill in: by names, in order, or by a tree of classes."""
     from untrue.atomic_files import place_text
     from untrue.tools.penalty_templates import split_names, template
     from untrue.tools.reading.trees import read_tree
@@ -113,7 +120,7 @@ def new(
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     names = split_names(classes) if classes else None
     tree = read_tree(hierarchy, classes=names) if hierarchy else None
-    typer.echo(place_text(out, template(names, tree)))
+    typer.echo(place_text(out, template(names, tree, ordinal=ordinal, power=power)))
 
 
 @app.command(

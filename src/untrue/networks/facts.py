@@ -52,6 +52,12 @@ class NetworkSpec:
 
 def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
     """The facts of a network; refuses one that does not exist or does not take the inputs."""
+    if not isinstance(name, str):
+        raise ArgumentError(
+            f"`network` must be the name of a network ({', '.join(NETWORKS)}), or None for the one "
+            f"that suits the data; got {repr(name)[:80]}. A classifier of scikit-learn's kind "
+            "decides by costs in `untrue.sklearn.CostSensitiveClassifier(classifier, penalty)`."
+        )
     if name not in NETWORKS:
         hint = nearest(name, NETWORKS) or "."
         raise ArgumentError(f"Unknown network {name!r}{hint} Known: {', '.join(NETWORKS)}.")

@@ -118,7 +118,8 @@ class Penalty(ABC):
 
     @staticmethod
     def load(path: str | Path, *, classes: Sequence[str] | None = None) -> Penalty:
-        """Read .csv, .json, .toml or .npy; `classes` names the classes of an .npy file."""
+        """Read .csv, .json, .toml or .npy; `classes` names the classes of an .npy file, and puts
+        those of another, matched by name, in this order."""
         from untrue.penalty import files
 
         return files.load(Path(path), classes)

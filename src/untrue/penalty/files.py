@@ -41,21 +41,20 @@ KEYS = {
     "rules": {"classes", "default", "rule"},
     "tree": {"classes", "edges", "height_costs", "row_scale"},
 }
+KNOWN_KEYS = set[str]().union(*KEYS.values())
 
 
 def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
-    """Read a penalty; `classes` names the classes of an .npy file and is checked elsewhere."""
+    """Read a penalty; `classes` names the classes of an .npy file, and gives others their order."""
     reader = _by_suffix(path, _READERS)
     try:
         penalty = reader(path, classes)
     except (PenaltyError, HierarchyError) as error:
         raise PenaltyError(with_path(path, error)) from None
-    if classes is not None:
-        _compare(path, penalty, check_classes(classes))
-    return penalty
+    return penalty if classes is None else _ordered(path, penalty, check_classes(classes))
 
 
-def _compare(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> None:
+def _ordered(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> Penalty:
     absent = set(wanted).difference(penalty.classes)
     for name in wanted:
         if name in absent:
@@ -66,11 +65,7 @@ def _compare(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> None:
             f"{path}: holds {penalty.n_classes} classes, wanted {len(wanted)}. "
             "To leave some out, load without `classes`, then .select(classes)."
         )
-    if wanted != penalty.classes:
-        raise PenaltyError(
-            f"{path}: holds these classes in another order. "
-            "Load without `classes`, then .select(classes)."
-        )
+    return penalty if wanted == penalty.classes else penalty.select(wanted)
 
 
 def save(penalty: Penalty, path: Path) -> Path:
@@ -102,6 +97,8 @@ def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
     if not lines:
         raise PenaltyError("the file is empty.")
     header, body = lines[0][1], lines[1:]
+    if [name.strip().lower() for name in header] == ["parent", "child"]:
+        raise PenaltyError(TREE_HINT)
     if len(header) < 2:
         raise PenaltyError(
             f"line {lines[0][0]}: expected class names separated by commas; got {header[0]!r}."
@@ -160,9 +157,19 @@ def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty:
     return _from_content(read_toml(path, PenaltyError))
 
 
+TREE_HINT = (
+    "this looks like a tree or groups of classes, without costs. Make costs of it: `untrue penalty "
+    "new --hierarchy FILE --out costs.toml` (in Python, Penalty.from_hierarchy or from_groups)."
+)
+
+
 def _from_content(content: Any) -> Penalty:
     if not isinstance(content, dict):
         raise PenaltyError("expected named values such as classes, default and rules.")
+    if content and all(
+        key not in KNOWN_KEYS and isinstance(value, list | dict) for key, value in content.items()
+    ):
+        raise PenaltyError(TREE_HINT)
     form = "dense" if "matrix" in content else "tree" if "edges" in content else "rules"
     for key in content:
         if key not in KEYS[form]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -64,8 +62,35 @@ edges = [
 """
 
 
-def template(classes: Sequence[str] | None, tree: Hierarchy | None = None) -> str:
-    """A commented TOML penalty: rules for `classes`, or costs by height for `tree`."""
+_ORDINAL = """\
+# What each mistake costs, for classes in order: the further apart, the more. Change what you know
+# better, then look at it with: untrue penalty check THIS_FILE
+
+classes = {classes}
+
+# Taking a class for its neighbour costs this much, and so does every mistake without a rule.
+default = 1.0
+
+# Further apart: the number of steps to the power of {power:g}.
+rule = [
+{rules}
+]
+"""
+
+
+def template(
+    classes: Sequence[str] | None,
+    tree: Hierarchy | None = None,
+    *,
+    ordinal: bool = False,
+    power: float = 1.0,
+) -> str:
+    """A commented TOML penalty: rules for `classes`, or costs by height for `tree`.
+
+    ordinal: the classes stand in order, and a mistake costs its number of steps to the `power`
+    """
+    if ordinal:
+        return _ordinal(classes, tree, power)
     if tree is not None:
         edges = "\n".join(f"    [{_quoted(up)}, {_quoted(name)}]," for up, name in tree.edges())
         return _TREE.format(
@@ -76,10 +101,29 @@ def template(classes: Sequence[str] | None, tree: Hierarchy | None = None) -> st
         )
     if classes is None:
         raise ArgumentError("Name the classes (--classes a,b,c) or give a tree (--hierarchy).")
+    names = _several(classes)
+    return _FLAT.format(classes=_listed(names), first=_quoted(names[0]), second=_quoted(names[1]))
+
+
+def _several(classes: Sequence[str]) -> tuple[str, ...]:
     names = check_classes(classes)
     if len(names) < 2:
         raise ArgumentError(f"A penalty to fill in needs at least two classes; got {len(names)}.")
-    return _FLAT.format(classes=_listed(names), first=_quoted(names[0]), second=_quoted(names[1]))
+    return names
+
+
+def _ordinal(classes: Sequence[str] | None, tree: Hierarchy | None, power: float) -> str:
+    if tree is not None or classes is None:
+        raise ArgumentError("--ordinal goes with --classes, in their order, and with no tree.")
+    names = _several(classes)
+    matrix = Penalty.from_ordinal(names, power).matrix()
+    rules = "\n".join(
+        f"    {{ true = {_quoted(names[i])}, predicted = {_quoted(names[j])}, cost = {cost!r} }},"
+        for i in range(len(names))
+        for j in range(len(names))
+        if abs(i - j) > 1 and (cost := float(matrix[i, j])) >= 0
+    )
+    return _ORDINAL.format(classes=_listed(names), power=power, rules=rules)
 
 
 def _height_comments(tree: Hierarchy) -> Iterable[str]:
@@ -91,7 +135,7 @@ def _height_comments(tree: Hierarchy) -> Iterable[str]:
         pairs = np.argwhere(heights == h)
         if len(pairs):
             a, b = (tree.classes[n] for n in pairs[0].tolist())
-            yield f"#   height {h}: such as {a} taken for {b}"
+            yield f"#   height {h}: such as {_one_line(a)} taken for {_one_line(b)}"
         else:
             yield f"#   height {h}"
 
@@ -192,8 +236,13 @@ def _frequency(counts: IntArray) -> FloatArray:
 
 
 def _quoted(name: str) -> str:
-    # JSON's strings are TOML's.
-    return json.dumps(name, ensure_ascii=False)
+    # JSON's strings are TOML's but for one sign that TOML wants escaped.
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(name: str) -> str:
+    """A name inside a comment, which ends with its line."""
+    return name if name.isprintable() else json.dumps(name)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -202,11 +251,30 @@ def _listed(names: Sequence[str]) -> str:
     return "[\n" + "".join(f"    {_quoted(name)},\n" for name in names) + "]"
 
 
+# A name between commas: in quotes, doubled inside, or without any.
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",][^,]*)?)\s*(?:,|$)')
+
+
 def split_names(text: str) -> list[str]:
-    """`'a, "b, or c"'` as a list of names: quoted as in a CSV file where they hold commas."""
-    rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
-    names = [name.strip() for row in rows for name in row]
-    if len(rows) != 1 or not all(names):
+    """`'a, "b, or c"'` as a list of names: quoted as in a CSV file where they hold commas, line
+    ends, or blanks at an end.
+
+    >>> split_names('a, "b, or c", "d "')
+    ['a', 'b, or c', 'd ']
+    """
+    names, position = [], 0
+    while position <= len(text):
+        match = _NAME.match(text, position)
+        if match is None:
+            break
+        quoted, plain = match.groups()
+        names.append((plain or "").strip() if quoted is None else quoted.replace('""', '"'))
+        position = match.end()
+        if not match[0].endswith(","):
+            break
+    else:
+        names.append("")
+    if position < len(text) or not all(names):
         raise PenaltyError(
             "Class names are separated by single commas, and quoted where they hold one "
             f'("a, b",c); got {text!r}.'

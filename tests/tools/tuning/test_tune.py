@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
 
 import untrue
 from untrue import Penalty
@@ -199,6 +200,10 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
         ({"learning_rate": 0.0}, "`learning_rate` must be positive; got 0.0"),
         ({"network": "cnn"}, "'cnn' is for images"),
+        (
+            {"network": LogisticRegression()},
+            r"`network` must be the name of a network \(.*or None.*; got LogisticRegression\(\)",
+        ),
         ({"trials": -1}, "`trials` must be 0 or more; got -1"),
         ({"time_limit": -1.0}, "`time_limit` must be 0 or more seconds"),
         ({"max_accuracy_drop": -1.0}, r"`max_accuracy_drop` must lie in \[0, 100\]"),

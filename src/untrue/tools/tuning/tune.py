@@ -91,6 +91,7 @@ def tune(
     validation_share   of the rest, held back in each training to stop and to calibrate by
     record             an SQLite file that keeps what was trained: a call that was killed goes on
                        from there, and one with other budgets uses what it can
+    network            "linear", "mlp" or "cnn"; None: what suits the data
     on_epoch, tell     called with (network, epoch), and with each finding as a sentence
 
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
