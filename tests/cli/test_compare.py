@@ -16,6 +16,9 @@ from sklearn.datasets import load_wine
 
 import untrue
 from untrue.cli import exit_code
+from untrue.lab import comparison
+from untrue.lab.data import load
+from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 
 UNTRUE = [sys.executable, "-m", "untrue"]
@@ -191,6 +194,36 @@ def test_own_data_are_compared_too(folder: Path) -> None:
         (sweep,) = store.sweeps()
         assert sweep.configs[1].penalty is not None
         assert sweep.configs[1].penalty.matrix(info)[0, 2] == 10.0
+
+
+def test_costs_are_matched_with_the_classes_by_name_in_whatever_order(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(digit) for digit in range(10)]
+    pairs = {("3", "8"): 9.0, ("1", "7"): 4.0}
+    untrue.Penalty.from_rules(names, pairs).save("sorted.csv")
+    untrue.Penalty.from_rules([*names[::-1], "none"], pairs).save("reversed.toml")
+    info = describe(load("digits"))
+    for file in ("sorted.csv", "reversed.toml"):
+        costs = comparison.read_costs(file, info).of(info, 0)
+        assert costs.matrix(info)[3, 8] == 9.0
+        assert costs.matrix(info)[1, 7] == 4.0
+    # A groups file, as `penalty new --hierarchy` writes it, lists the classes by group.
+    groups = {"round": ["9", "8", "6", "0", "3"], "other": ["1", "2", "4", "5", "7"]}
+    Path("groups.json").write_text(json.dumps(groups))
+    assert exit_code(["penalty", "new", "--hierarchy", "groups.json", "--out", "groups.toml"]) == 0
+    words = [*DIGITS, "--penalty", "groups.toml", "--out", "runs", "--dry-run"]
+    assert exit_code(words) == 0
+    assert "to train" in capsys.readouterr().out
+
+
+def test_a_limit_on_the_training_images_scales_the_default_validation(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*DIGITS, "--limit-train", "150", "--out", "runs", "--dry-run"]
+    assert exit_code(words) == 0
+    assert exit_code([*words, "--validation", "200"]) == 2
+    assert "`validation` must be below" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from untrue.lab.data import names
+
 IDX = {
     "train-images-idx3-ubyte": bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28])
     + bytes(2 * 28 * 28),
@@ -106,6 +108,26 @@ def test_list_says_what_there_is_where_and_how_big(data: Run, mnist: Path) -> No
     assert "0.0 MB  handwritten digits" in lines[4]
     assert lines[9].strip() == "not here"
     assert data("list", UNTRUE_DATA=str(mnist.parent)).stdout == done.stdout
+
+
+def test_show_names_the_classes_of_a_set_that_need_not_be_here(data: Run) -> None:
+    done = data("show", "fashion-mnist")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == [
+        "fashion-mnist: articles of clothing, 28 x 28 grey",
+        "10 classes, in the order of the labels:",
+    ]
+    assert [line.strip() for line in lines[2:]] == list(names.FASHION)
+    groups = data("show", "cifar100").stdout
+    assert "100 classes" in groups
+    assert "  fish: aquarium_fish, flatfish, ray, shark, trout\n" in groups
+    assert [line.strip() for line in data("show", "mnist-5k").stdout.splitlines()[2:]] == list(
+        "0123456789"
+    )
+    wrong = data("show", "fashion")
+    assert wrong.returncode == 2
+    assert "did you mean 'fashion-mnist'" in wrong.stderr
 
 
 def test_get_ends_with_the_path(data: Run, mnist: Path) -> None:

@@ -261,6 +261,21 @@ def test_a_terminal_gets_a_live_display(tmp_path: Path) -> None:
     assert "left" in text
 
 
+def test_a_limit_needs_no_word_on_validation(tmp_path: Path) -> None:
+    mnist = tmp_path / "data/mnist"
+    mnist.mkdir(parents=True)
+    for part, n in (("train", 12_000), ("t10k", 20)):
+        head = n.to_bytes(4, "big")
+        images = bytes([0, 0, 8, 3]) + head + bytes([0, 0, 0, 28, 0, 0, 0, 28]) + bytes(784 * n)
+        labels = bytes([0, 0, 8, 1]) + head + bytes(i % 10 for i in range(n))
+        (mnist / f"{part}-images-idx3-ubyte").write_bytes(images)
+        (mnist / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+    words = ["run", "masked-zone", "--limit-train", "4000", "--dry-run", *ONE]
+    done = untrue(*words, "--data-dir", mnist.parent, "--out", tmp_path / "runs")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "to train" in done.stdout
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     done = untrue(*TINY, "--out", tmp_path / "runs", "--dry-run")
     assert done.returncode == 0

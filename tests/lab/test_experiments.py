@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from untrue.errors import ArgumentError
-from untrue.lab.experiments import EXPERIMENTS, SCALES, axes, find, parse, read_toml
+from untrue.lab.experiments import (
+    EXPERIMENTS,
+    SCALES,
+    axes,
+    find,
+    parse,
+    read_toml,
+    with_scaled_validation,
+)
 
 
 def test_the_papers_masked_zone() -> None:
@@ -30,6 +40,26 @@ def test_the_papers_hierarchy_and_small_samples() -> None:
     assert small.alpha == (0, 0.25, 0.5)
     assert small.small_count == (0, 10, 50)
     assert small.loss == ("bilinear",)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "validation"),
+    [
+        ({"limit_train": 4000}, 333),  # of 60,000 images 5,000
+        ({"limit_train": 4000, "validation": 900}, 900),
+        ({"limit_train": 90_000}, 5000),
+        ({"epochs": 2}, 5000),
+        ({"limit_train": 5}, 1),
+        ({"data": "mnist-5k", "limit_train": 100}, 0),
+    ],
+)
+def test_a_limit_scales_the_default_validation(overrides: dict[str, Any], validation: int) -> None:
+    design = find("masked-zone")
+    chosen = axes(design, scale="desk", overrides=overrides)
+    found = with_scaled_validation(
+        design, chosen, scale="desk", overrides=overrides, train_images=60_000
+    )
+    assert found == dataclasses.replace(chosen, validation=validation)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

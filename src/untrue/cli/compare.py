@@ -135,7 +135,11 @@ def compare(
         ),
     )
     costs = comparison.read_costs(penalty, subject.info)
-    settings = subject.budget(scale) | {n: v for n, v in given.items() if v is not None}
+    settings = comparison.settings(
+        subject.budget(scale),
+        {name: value for name, value in given.items() if value is not None},
+        train_images=subject.info.train_images,
+    )
     design, notes = comparison.design(
         subject.info, costs, chosen, settings, all_named=methods is not None
     )

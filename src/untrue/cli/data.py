@@ -1,4 +1,4 @@
-"""`untrue data list | get | check`."""
+"""`untrue data list | show | get | check`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DataDir = Annotated[
 
 
 @app.command("list", epilog="Example: `untrue data list --data-dir ~/datasets`")
-def show(data_dir: DataDir = None) -> None:
+def list_all(data_dir: DataDir = None) -> None:
     """What data sets there are, where they are on this machine and how big."""
     from untrue.lab.data import listing
 
@@ -28,6 +28,24 @@ def show(data_dir: DataDir = None) -> None:
         place = entry.where or ("not installed" if entry.built_in else "not here")
         typer.echo(f"{entry.name:<14} {megabytes(entry.size):>9}  {entry.about}\n{'':26}{place}")
     typer.echo("\nFetch one that is not here: untrue data get NAME")
+    typer.echo("The class names of one: untrue data show NAME")
+
+
+@app.command(epilog="Example: `untrue data show fashion-mnist`")
+def show(
+    name: Annotated[str, typer.Argument(help="A data set, as `untrue data list` names it.")],
+) -> None:
+    """The classes of a data set, in the order of its labels, by super-class where it has any."""
+    from untrue.lab.data import described
+
+    found = described(name)
+    typer.echo(f"{name}: {found.about}\n{len(found.classes)} classes, in the order of the labels:")
+    for class_name in found.classes:
+        typer.echo(f"  {class_name}")
+    if found.groups:
+        typer.echo(f"in {len(found.groups)} super-classes:")
+    for group, members in found.groups.items():
+        typer.echo(f"  {group}: {', '.join(members)}")
 
 
 @app.command(epilog="Example: `untrue data get mnist --data-dir ~/datasets`")

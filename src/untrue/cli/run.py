@@ -105,6 +105,13 @@ def run(
     axes = experiments.axes(design, scale=scale or "desk", overrides=overrides)
     jobs, threads = share_cores(jobs, threads, device)
     loaded = data_sets.load(axes.data, data_dir)
+    axes = experiments.with_scaled_validation(
+        design,
+        axes,
+        scale=scale or "desk",
+        overrides=overrides,
+        train_images=len(loaded.train_labels),
+    )
     sweep.check(design, axes, loaded)
     place = out or Path("runs") / design.name
 

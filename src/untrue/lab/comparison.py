@@ -17,7 +17,7 @@ import numpy as np
 
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
-from untrue.lab.experiments import SCALES
+from untrue.lab.experiments import SCALES, scaled_validation
 from untrue.lab.records import (
     METHODS,
     NORMALIZATIONS,
@@ -158,6 +158,19 @@ def design(
     notes = tuple(f"Left out: {name} {reason}." for name, reason in absent.items())
     kept = tuple((name, values) for name, values in methods if name not in absent)
     return dataclasses.replace(whole, methods=kept), notes
+
+
+def settings(
+    usual: Mapping[str, Any], given: Mapping[str, Any], *, train_images: int
+) -> dict[str, Any]:
+    """A data set's usual settings under those that were given; a limit on the training images
+    alone leaves the same share of them to validate on."""
+    found = {**usual, **given}
+    if "limit_train" in given and "validation" not in given and "validation" in usual:
+        whole = min(usual.get("limit_train") or train_images, train_images)
+        limit = given["limit_train"]
+        found["validation"] = scaled_validation(usual["validation"], limit=limit, whole=whole)
+    return found
 
 
 def sweep(design: Design, info: DatasetInfo, *, scale: str, command: str) -> Sweep:

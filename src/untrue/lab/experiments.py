@@ -258,6 +258,38 @@ def axes(experiment: Experiment, *, scale: str, overrides: Mapping[str, Any] | N
     return result
 
 
+def with_scaled_validation(
+    experiment: Experiment,
+    chosen: Axes,
+    *,
+    scale: str,
+    overrides: Mapping[str, Any],
+    train_images: int,
+) -> Axes:
+    """The axes with as large a share to validate on of the images that the user's limit leaves.
+
+    Unchanged where the user set no limit, or the number of validation images as well.
+    """
+    if chosen.limit_train is None or "limit_train" not in overrides or "validation" in overrides:
+        return chosen
+    others = {name: value for name, value in overrides.items() if name != "limit_train"}
+    usual = axes(experiment, scale=scale, overrides=others)
+    whole = min(usual.limit_train or train_images, train_images)
+    scaled = scaled_validation(usual.validation, limit=chosen.limit_train, whole=whole)
+    return dataclasses.replace(chosen, validation=scaled)
+
+
+def scaled_validation(usual: int, *, limit: int, whole: int) -> int:
+    """How many of `limit` images to validate on, where it is `usual` of `whole`.
+
+    >>> scaled_validation(5000, limit=4000, whole=60_000)
+    333
+    """
+    if not 0 < limit < whole:
+        return usual
+    return max(round(usual * limit / whole), min(usual, 1))
+
+
 def read_toml(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
     """Experiment, scale and axes from a TOML file.
 

@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from untrue.lab.data.dataset import Dataset, load
 from untrue.lab.data.inventory import Entry, Verdict, check, get, listing
-from untrue.lab.data.sources import NAMES
+from untrue.lab.data.sources import NAMES, described
 
-__all__ = ["NAMES", "Dataset", "Entry", "Verdict", "check", "get", "listing", "load"]
+__all__ = ["NAMES", "Dataset", "Entry", "Verdict", "check", "described", "get", "listing", "load"]
