@@ -31,7 +31,7 @@ from untrue.training.optimizers import make_optimizer
 
 BATCH = 50
 IMAGES = 5_000
-GOAL = 1.6
+GOAL = 1.5
 
 
 def main() -> None:

@@ -186,14 +186,17 @@ def test_own_data_are_compared_too(folder: Path) -> None:
     done = run(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
     assert done.returncode == 0, done.stderr
     assert "Left out: hxe needs a tree of classes, and this penalty has none." in done.stdout
-    assert "compare on wine.csv, scale smoke: 7 models" in done.stdout
+    assert "compare on wine.csv, scale smoke: 8 models" in done.stdout
     assert done.stdout.splitlines()[-1] == "runs/report.html"
     with Store.read(folder / "runs") as store:
         info = store.dataset("wine.csv")
+        assert {run.config.settings.optimizer for run in store.results()} == {"adamw"}
         assert info.classes == ("barolo", "grignolino", "barbera")
         (sweep,) = store.sweeps()
         assert sweep.configs[1].penalty is not None
         assert sweep.configs[1].penalty.matrix(info)[0, 2] == 10.0
+    # Shown from the record, in the row on how the networks were trained.
+    assert "AdamW 0.001, constant, weight decay 0.0001" in Path("runs/report.html").read_text()
 
 
 def test_costs_are_matched_with_the_classes_by_name_in_whatever_order(

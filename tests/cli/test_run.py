@@ -186,10 +186,10 @@ def test_runs_that_fail_are_stored_and_shown(tmp_path: Path) -> None:
     words = [*TINY, "--learning-rate", "1e30", "--alpha", "0,.5", "--loss", "bilinear"]
     done = untrue(*words, "--out", tmp_path)
     assert done.returncode == 1
-    assert "failed: untrue.lab.training.DivergedError: Training stopped: the " in done.stdout
+    assert "failed: untrue.errors.DivergedError: Training stopped: the " in done.stdout
     assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
     status = untrue("status", tmp_path)
-    assert "failed: digits baseline seed=0: untrue.lab.training.DivergedError" in status.stdout
+    assert "failed: digits baseline seed=0: untrue.errors.DivergedError" in status.stdout
     assert "adding --retry-failed" in status.stdout
     again = untrue(*words, "--out", tmp_path)
     assert "2 models, 0 done already, 2 failed, 0 to train." in again.stdout
