@@ -23,6 +23,7 @@ ROOMS = [
     "losses",
     "functional",
     "reference",
+    "exits",
     "budgets",
     "decision",
     "metrics",

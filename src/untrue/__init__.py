@@ -22,10 +22,12 @@ _HOME = {
     "Hierarchy": "untrue.hierarchy",
     "AlphaSchedule": "untrue.losses",
     "BestEpoch": "untrue.losses",
+    "ExitSchedule": "untrue.losses",
     "BudgetError": "untrue.errors",
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
     "posterior": "untrue.decision",
+    "exit_early": "untrue.exits",
     "Temperature": "untrue.decision",
     "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
@@ -36,6 +38,7 @@ _MODULES = (
     "budgets",
     "decision",
     "errors",
+    "exits",
     "functional",
     "hierarchy",
     "lab",
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         budgets,
         decision,
         errors,
+        exits,
         functional,
         hierarchy,
         lab,
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
     from untrue.budgets import Budget
     from untrue.decision import Temperature, calibrate, decide, posterior
     from untrue.errors import BudgetError, UntrueError, UntrueWarning
+    from untrue.exits import exit_early
     from untrue.hierarchy import Hierarchy
     from untrue.losses.registry import *  # noqa: F403
     from untrue.penalty import Penalty
@@ -81,6 +86,8 @@ __all__ = [
     "decide",
     "decision",
     "errors",
+    "exit_early",
+    "exits",
     "functional",
     "hierarchy",
     "lab",
@@ -91,7 +98,7 @@ __all__ = [
     "posterior",
     "tune",
 ]
-__all__ += sorted(["AlphaSchedule", "BestEpoch", *registry.CLASSES])
+__all__ += sorted(["AlphaSchedule", "BestEpoch", "ExitSchedule", *registry.CLASSES])
 
 
 def __getattr__(name: str) -> Any:

@@ -68,7 +68,23 @@ BUDGETED = {
         budgeted, "tree", "bilinear", ["a->c <= 5%", "across groups <= 9%", "d->d <= 2%"]
     ),
 }
-EVERY = OURS | BUDGETED | RIVALS | VARIANTS
+
+
+class MultiExitLoss(losses.MultiExitLoss):
+    """Of logits z and z / 2, so that it can be asked what the others are."""
+
+    def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return super().forward([logits, logits / 2], target)
+
+
+def two_exits(**options):
+    exits = [losses.BilinearLoss(PENALTIES["rules"], alpha=0.8, **options)]
+    exits += [losses.CostSmoothedLoss(PENALTIES["tree"], epsilon=0.3, **options)]
+    return MultiExitLoss(exits, weights=(1.0, 2.0))
+
+
+EXITS = {"multi-exit": two_exits}
+EVERY = OURS | BUDGETED | RIVALS | VARIANTS | EXITS
 
 
 @pytest.fixture(params=EVERY.values(), ids=EVERY.keys())

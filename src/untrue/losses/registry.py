@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from untrue.losses.budgeted import budgeted_loss as budgeted_loss
     from untrue.losses.emd import SquaredEMDLoss as SquaredEMDLoss
     from untrue.losses.emd import squared_emd_loss as squared_emd_loss
+    from untrue.losses.exits import ExitSchedule as ExitSchedule
+    from untrue.losses.exits import MultiExitLoss as MultiExitLoss
+    from untrue.losses.exits import multi_exit_loss as multi_exit_loss
     from untrue.losses.focal import FocalLoss as FocalLoss
     from untrue.losses.focal import focal_loss as focal_loss
     from untrue.losses.hierarchical import ConditionalSoftmaxLoss as ConditionalSoftmaxLoss
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from untrue.losses.weighted import ClassWeightedLoss as ClassWeightedLoss
     from untrue.losses.weighted import class_weighted_loss as class_weighted_loss
 
-Need = Literal["penalty", "tree", "budgets"]
+Need = Literal["penalty", "tree", "budgets", "losses"]
 # softmax: logits of the classes. costs: the least output is the answer, and there are no
 # probabilities. nodes: logits of the nodes of a tree, which `loss.log_probs` turns into classes.
 Outputs = Literal["softmax", "costs", "nodes"]
@@ -217,12 +220,21 @@ LOSSES = (
         needs=("penalty", "budgets"),
         compared=False,
     ),
+    LossEntry(
+        "multi-exit",
+        loss="MultiExitLoss",
+        function="multi_exit_loss",
+        home="untrue.losses.exits",
+        needs=("losses",),
+        compared=False,
+    ),
 )
 # What stands beside the losses in `untrue.losses`.
 BESIDE = {
     "AlphaSchedule": "untrue.losses.schedule",
     "BestEpoch": "untrue.losses.best_epoch",
     "BudgetUpdate": "untrue.losses.budgeted",
+    "ExitSchedule": "untrue.losses.exits",
     "KeptEpoch": "untrue.losses.best_epoch",
 }
 

@@ -5,9 +5,25 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, Protocol
 
+from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError
 
 Shape = Literal["linear", "cosine"]
+
+
+def check_way(steps: int, shape: str) -> None:
+    check_count("steps", steps)
+    check_choice("shape", shape, ("linear", "cosine"))
+
+
+def share_of_way(step: int, steps: int, shape: Shape) -> float:
+    """How far something has come after `step` of `steps` steps, 0 to 1."""
+    share = min(max(step / steps, 0.0), 1.0)
+    return (
+        (1.0 - math.cos(math.pi * share)) / 2.0
+        if 0.0 < share < 1.0 and shape == "cosine"
+        else share
+    )
 
 
 class HasAlpha(Protocol):
@@ -48,13 +64,10 @@ class AlphaSchedule:
                 "`loss` must have an `alpha`, as BilinearLoss and LogBilinearLoss do; "
                 f"got {type(loss).__name__}."
             )
-        if steps < 1:
-            raise ArgumentError(f"`steps` must be at least 1; got {steps}.")
+        check_way(steps, shape)
         for name, value in (("start", start), ("final", final)):
             if not 0.0 <= value <= 1.0:
                 raise ArgumentError(f"`{name}` must lie in [0, 1]; got {value}.")
-        if shape not in ("linear", "cosine"):
-            raise ArgumentError(f"`shape` must be 'linear' or 'cosine'; got {shape!r}.")
         self.loss, self.start, self.final, self.steps, self.shape = loss, start, final, steps, shape
         going_on = resume and getattr(loss, "resumed", False)
         self.done = self.done if going_on else 0
@@ -72,12 +85,8 @@ class AlphaSchedule:
 
     def alpha_at(self, step: int) -> float:
         """Alpha after `step` steps."""
-        share = min(max(step / self.steps, 0.0), 1.0)
-        if share == 1.0:
-            return self.final
-        if self.shape == "cosine":
-            share = (1.0 - math.cos(math.pi * share)) / 2.0
-        return self.start + (self.final - self.start) * share
+        share = share_of_way(step, self.steps, self.shape)
+        return self.final if share == 1.0 else self.start + (self.final - self.start) * share
 
     def step(self) -> None:
         """Call after each batch or epoch, whichever `steps` counts."""

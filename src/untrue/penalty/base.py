@@ -91,6 +91,50 @@ class Penalty(ABC):
         return builders.from_hierarchy(tree, cost)
 
     @staticmethod
+    def for_exit(
+        tree_or_groups: Hierarchy | Mapping[str, Sequence[str]],
+        exit: int,  # noqa: A002
+        n_exits: int,
+        *,
+        cost: float = 1.0,
+        level: int = 1,
+        reading: Literal["text", "printed"] = "text",
+        classes: Sequence[str] | None = None,
+    ) -> Penalty:
+        """A(l), the penalty of exit l of a network with k exits (the paper's future work).
+
+        A mistake out of the right coarse class has the full `cost` at every exit. One inside it
+        costs the share l / k of that: little at the first exit, as much as any other at the last.
+
+        tree_or_groups  {coarse class: classes}; or a tree, its nodes at depth `level` being the
+                        coarse classes
+        exit            l, from 1 (the earliest) to `n_exits`
+        reading         "text": the share l / k, which is what the paper describes ("increases
+                        linearly through the k levels of the output, reaching eventually the same
+                        status as any other error"). "printed": k / l, the formula as it stands
+                        there, which falls, and makes mistakes inside the coarse class the costly
+                        ones at all exits but the last. The diagonal is 0 in both.
+        classes         their order, where not that of the groups
+
+        >>> groups = {"fish": ["trout", "ray"], "bird": ["owl"]}
+        >>> Penalty.for_exit(groups, 1, 4).matrix()
+        array([[0.  , 0.25, 1.  ],
+               [0.25, 0.  , 1.  ],
+               [1.  , 1.  , 0.  ]])
+        """
+        from untrue.penalty import builders
+
+        return builders.for_exit(
+            tree_or_groups,
+            exit,
+            n_exits,
+            cost=cost,
+            level=level,
+            reading=reading,
+            classes=classes,
+        )
+
+    @staticmethod
     def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> Penalty:
         """Ordered classes: cost `|i - j| ** power`."""
         from untrue.penalty import builders

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import PenaltyError, nearest
+from untrue.checks import check_choice, check_count
+from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty.base import Ints, check_classes, real_numbers
 from untrue.penalty.dense import DensePenalty
@@ -136,6 +137,35 @@ def from_hierarchy(
             f"`cost` must be 'height', a function or {{height: cost}}; got {cost!r}."
         )
     return TreePenalty(tree, [number(c, f"cost at height {h}") for h, c in enumerate(costs)])
+
+
+def for_exit(
+    tree_or_groups: Hierarchy | Mapping[str, Sequence[str]],
+    exit: int,  # noqa: A002
+    n_exits: int,
+    *,
+    cost: float = 1.0,
+    level: int = 1,
+    reading: str = "text",
+    classes: Sequence[str] | None = None,
+) -> TreePenalty:
+    check_count("n_exits", n_exits)
+    check_count("exit", exit)
+    if exit > n_exits:
+        raise ArgumentError(f"`exit` must lie in 1..{n_exits}, from the first; got {exit}.")
+    check_choice("reading", reading, ("text", "printed"))
+    groups = tree_or_groups
+    if isinstance(groups, Hierarchy):
+        classes = groups.classes if classes is None else classes
+        groups = groups.groups(level)
+    elif not isinstance(groups, Mapping):
+        raise PenaltyError(
+            "`tree_or_groups` must be a Hierarchy or {coarse class: classes}; "
+            f"got {type(groups).__name__}."
+        )
+    full = number(cost, "`cost`")
+    share = exit / n_exits if reading == "text" else n_exits / exit
+    return from_groups(groups, full * share, full, classes=classes)
 
 
 def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> DensePenalty:

@@ -1,0 +1,198 @@
+"""Early answers: the first exit that is sure enough, and never one that was not reached."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from untrue import Penalty, decide, exit_early
+from untrue.errors import ArgumentError, BudgetError, DataError
+from untrue.exits import ExitRule, find_exit_rule
+from untrue.metrics import confusion_matrix
+
+GROUPS = {"fish": ["trout", "ray"], "bird": ["wren", "owl"]}
+COSTS = Penalty.from_groups(GROUPS)
+WORK = (1.0, 3.0, 10.0)
+
+
+def drawn(n: int, *, exits: int = 3, seed: int = 0, sharp: float = 1.0):
+    """Probabilities of ever surer exits, and labels that the last exit's are true of."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, 4)) * 3 * sharp
+    noise = rng.normal(size=(exits, n, 4)) * np.linspace(2, 0, exits)[:, None, None]
+    probs = [_softmax(logits * (i + 1) / exits + noise[i]) for i in range(exits)]
+    labels = np.array([rng.choice(4, p=row) for row in probs[-1]])
+    return probs, labels
+
+
+def _softmax(z):
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def test_each_example_takes_the_first_exit_whose_expected_cost_is_below_the_threshold() -> None:
+    probs, _ = drawn(200)
+    found = exit_early(probs, COSTS, threshold=0.6)
+    for n in range(200):
+        costs = [(each[n] @ COSTS.matrix()).min() for each in probs]
+        expected = next((i for i, cost in enumerate(costs) if cost < 0.6), 2)
+        assert found.exits[n] == expected + 1
+        assert found.labels[n] == decide(probs[expected][n : n + 1], COSTS)[0]
+        assert found.expected_cost[n] == pytest.approx(costs[expected])
+    assert set(found.exits) == {1, 2, 3}
+
+
+def test_an_exit_that_was_not_reached_has_no_say() -> None:
+    probs, _ = drawn(100)
+    found = exit_early(probs, COSTS, threshold=0.6)
+    changed = [each.copy() for each in probs]
+    for exit_number in (2, 3):
+        before = found.exits < exit_number
+        changed[exit_number - 1][before] = [0.0, 0.0, 0.0, 1.0]
+    again = exit_early(changed, COSTS, threshold=0.6)
+    assert np.array_equal(again.labels, found.labels)
+    assert np.array_equal(again.exits, found.exits)
+
+
+def test_no_threshold_is_the_last_exit_and_an_infinite_one_the_first() -> None:
+    probs, _ = drawn(50)
+    last, first = (exit_early(probs, COSTS, threshold=t, work=WORK) for t in (0.0, math.inf))
+    assert np.array_equal(last.labels, decide(probs[-1], COSTS))
+    assert last.saved == 0.0
+    assert np.array_equal(first.labels, decide(probs[0], COSTS))
+    assert first.saved == pytest.approx(0.9)
+
+
+def test_the_work_saved_is_that_of_the_exits_taken() -> None:
+    probs, _ = drawn(300)
+    found = exit_early(probs, COSTS, threshold=0.6, work=WORK)
+    done = sum(WORK[number - 1] for number in found.exits)
+    assert found.saved == pytest.approx(1 - done / (300 * 10.0))
+    assert found.by_exit.sum() == 300
+    assert exit_early(probs, COSTS, threshold=0.6).saved is None
+    assert f"{found.by_exit[0]} at exit 1" in str(found)
+    assert f"{100 * found.saved:.1f} % of the work saved" in str(found)
+
+
+def test_thresholds_may_differ_by_exit() -> None:
+    probs, _ = drawn(100)
+    found = exit_early(probs, COSTS, threshold=(0.0, math.inf))
+    assert set(found.exits) == {2}
+    with pytest.raises(ArgumentError, match="or 2 of them, one for each exit but the last"):
+        exit_early(probs, COSTS, threshold=(0.1, 0.2, 0.3))
+
+
+def test_tensors_are_taken_and_one_exit_always_answers() -> None:
+    probs, _ = drawn(20)
+    found = exit_early([torch.from_numpy(each) for each in probs], COSTS, threshold=0.6)
+    assert np.array_equal(found.labels, exit_early(probs, COSTS, threshold=0.6).labels)
+    alone = exit_early(probs[-1:], COSTS, threshold=0.0, work=[5])
+    assert set(alone.exits) == {1}
+    empty = exit_early([each[:0] for each in probs], COSTS, threshold=0.6, work=WORK)
+    assert (len(empty.labels), empty.saved) == (0, 0.0)
+
+
+def test_a_budget_finds_the_largest_threshold_that_can_be_shown_to_keep_it() -> None:
+    held_out, labels = drawn(4000, seed=1, sharp=3)
+    probs, true = drawn(20_000, seed=2, sharp=3)
+    found = exit_early(
+        probs, COSTS, budget="across groups <= 10%", held_out=(held_out, labels), work=WORK
+    )
+    rule = found.rule
+    (verdict,) = rule.verdicts
+    assert verdict.upper <= 0.10
+    assert rule.confidence == 0.95
+    assert found.saved > 0.2
+    confusion = confusion_matrix(true, found.labels, 4)
+    assert (confusion[:2, 2:].sum() + confusion[2:, :2].sum()) / 20_000 < 0.10
+    tight = find_exit_rule(held_out, labels, COSTS, "across groups <= 6%")
+    assert tight.threshold < rule.threshold
+    again = find_exit_rule(held_out, labels, COSTS, "across groups <= 10%")
+    assert again.threshold == rule.threshold
+
+
+def test_a_threshold_found_for_a_budget_breaks_it_as_seldom_as_promised() -> None:
+    """Of many draws of held-out examples, at most 5 % (and chance) give a rule that breaks it."""
+    population, true = drawn(20_000, seed=3, sharp=3)
+    rng = np.random.default_rng(4)
+    limit, broken, trials = 0.08, 0, 120
+    for trial in range(trials):
+        chosen = rng.choice(20_000, 600)
+        try:
+            rule = find_exit_rule(
+                [each[chosen] for each in population],
+                true[chosen],
+                COSTS,
+                "across groups <= 8%",
+                seed=trial,
+            )
+        except BudgetError:
+            continue
+        confusion = confusion_matrix(true, rule(population).labels, 4)
+        broken += (confusion[:2, 2:].sum() + confusion[2:, :2].sum()) / 20_000 > limit
+    assert broken <= 0.05 * trials + 2 * math.sqrt(0.05 * 0.95 * trials)
+
+
+def test_a_budget_that_the_last_exit_cannot_keep_is_refused_with_the_closest_rule() -> None:
+    held_out, labels = drawn(300)
+    with pytest.raises(BudgetError, match=r"even the last exit alone cannot: .*more held-out") as e:
+        find_exit_rule(held_out, labels, COSTS, ["across groups <= 0.1%", "trout->owl <= 50%"])
+    assert e.value.closest.threshold == 0.0
+    assert len(e.value.closest.verdicts) == 2
+
+
+def test_expected_costs_are_budgets_too() -> None:
+    held_out, labels = drawn(3000, seed=5, sharp=3)
+    rule = find_exit_rule(held_out, labels, COSTS, "expected cost <= 0.6", confidence=0.9)
+    assert rule.threshold > 0
+    assert rule.verdicts[0].upper <= 0.6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"threshold": None}, "either `threshold` or `budget`"),
+        ({"budget": "zone <= 5%"}, "either `threshold` or `budget`"),
+        ({"threshold": None, "budget": "zone <= 5%"}, "`budget` needs `held_out`"),
+        ({"threshold": -1.0}, "`threshold` must be a number, 0 or more"),
+        ({"threshold": "much"}, "`threshold` must be a number, 0 or more.*got 'much'"),
+        ({"threshold": math.nan}, "`threshold` must be a number, 0 or more.*got nan"),
+        ({"work": (3.0, 1.0, 10.0)}, "`work` must be 3 numbers, one an exit.*they rise"),
+        ({"work": (1.0, 2.0)}, r"`work` must be 3 numbers.*got \[1.0, 2.0\]"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
+    probs, _ = drawn(5)
+    with pytest.raises(ArgumentError, match=message):
+        exit_early(probs, COSTS, **({"threshold": 0.5} | change))
+
+
+def test_probabilities_that_do_not_fit_are_refused() -> None:
+    probs, labels = drawn(5)
+    with pytest.raises(ArgumentError, match=r"list with the probabilities of each exit.*ndarray"):
+        exit_early(probs[0], COSTS, threshold=0.5)
+    with pytest.raises(ArgumentError, match="exit 1 has 5, exit 3 has 4"):
+        exit_early([*probs[:2], probs[2][:4]], COSTS, threshold=0.5)
+    with pytest.raises(ArgumentError, match="must have 2 exits; got 3"):
+        ExitRule(COSTS, 0.5, 2)(probs)
+    with pytest.raises((ArgumentError, DataError), match="sum"):
+        exit_early([each * 2 for each in probs], COSTS, threshold=0.5)
+    with pytest.raises(ArgumentError, match="of 3 exits; got 2"):
+        exit_early(probs, COSTS, budget="zone <= 5%", held_out=(probs[:2], labels))
+
+
+def test_the_page_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "exits.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "across groups" in done.stdout
