@@ -30,7 +30,7 @@ def test_calibration_counts_an_example_of_weight_2_as_two() -> None:
     ("weight", "message"),
     [
         ([1.0], "equally many rows; got 2 in `logits`, 1 in `weight`"),
-        ([[1.0, 1.0]], r"`weight` must be numbers of shape \(N,\)"),
+        ([[1.0, 1.0]], r"`weight` must have one entry for each example, in shape \(2,\); got"),
         ([1.0, -1.0], "not negative; row 1 has -1.0"),
         ([0.0, 0.0], "all weights are 0"),
     ],

@@ -95,6 +95,9 @@ def test_intervals_hold_their_values_and_agree_with_bootstrap() -> None:
         "expected_cost": lambda c: metrics.expected_cost(c, PENALTY),
         "adjusted_expected_cost": lambda c: metrics.adjusted_expected_cost(c, PENALTY),
         "mistake_severity": lambda c: metrics.mistake_severity(c, TREE),
+        "hierarchical_precision": lambda c: metrics.hierarchical_precision(c, TREE),
+        "hierarchical_recall": lambda c: metrics.hierarchical_recall(c, TREE),
+        "hierarchical_f": lambda c: metrics.hierarchical_f(c, TREE),
         "small_class_accuracy": lambda c: metrics.small_class_accuracy(c, SMALL, classes=NAMES),
         "super_class_accuracy": lambda c: metrics.super_class_accuracy(
             c, GROUPS, subset=SMALL, classes=NAMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from untrue import Hierarchy, Penalty
+from untrue import Hierarchy, Penalty, decide
 from untrue.errors import HierarchyError, PenaltyError
 
 NAMES = ["cat", "dog", "owl"]
@@ -371,3 +372,36 @@ def test_random_zones_that_cannot_be_are_refused(arguments: Any, message: str) -
 def test_what_is_no_matrix_is_shown_its_own_door(given: Any, way_out: str) -> None:
     with pytest.raises(PenaltyError, match=re.escape(f"A penalty matrix is a table; {way_out}")):
         Penalty.from_matrix(given)
+
+
+def test_gains_become_what_each_answer_falls_short_of_the_right_one() -> None:
+    gains = [[10.0, -5.0, 0.0], [2.0, 3.0, 3.0], [-100.0, -50.0, 0.0]]
+    p = Penalty.from_utilities(gains, ["a", "b", "c"])
+    assert p.matrix().tolist() == [[0, 15, 10], [1, 0, 0], [100, 50, 0]]
+    assert p.classes == ("a", "b", "c")
+    table = pd.DataFrame(gains, index=["a", "b", "c"], columns=["a", "b", "c"])
+    assert Penalty.from_utilities(table) == p
+    # The best answer by gain is the best answer by cost.
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    np.testing.assert_array_equal(decide(probs, p), (probs @ np.array(gains)).argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ([[1.0, 2.0], [0.0, 1.0]], "Row '0' gains 2 by answering '1', more than 1 by the right"),
+        ([[1.0, np.nan], [0.0, 1.0]], r"answering '1' for '0' \(row 0, column 1\) is nan"),
+        ([[1.0, 2.0]], r"A table of gains must be square; got shape \(1, 2\)"),
+        ({("a", "b"): 1.0}, "A table of gains is a table; got a dict"),
+    ],
+)
+def test_gains_that_make_no_costs_are_refused(gains: Any, message: str) -> None:
+    with pytest.raises(PenaltyError, match=message):
+        Penalty.from_utilities(gains)
+
+
+def test_a_diagonal_that_is_not_zero_is_told_of_gains(tmp_path: Path) -> None:
+    file = tmp_path / "profits.csv"
+    file.write_text("true,a,b\na,10,0\nb,0,5\n")
+    with pytest.raises(PenaltyError, match=r"profits.csv: .*by Penalty\.from_utilities\(gains\)"):
+        Penalty.load(file)

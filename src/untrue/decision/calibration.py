@@ -16,12 +16,13 @@ from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     check_same_length,
+    in_precision_of,
     is_tensor,
     read_labels,
     read_scores,
     row_blocks,
-    to_numpy,
 )
+from untrue.metrics.layouts import class_rows, flat_labels
 
 if TYPE_CHECKING:
     import torch
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Temperature:
     """A temperature T > 0; called on logits (..., k) it gives probabilities `softmax(logits / T)`.
+
+    The classes are in the last dimension, or in `dim`; with `binary=True` there is none, and logits
+    and probabilities are those of the second of two classes: `sigmoid(logits / T)`.
 
     Above 1 it makes a model less sure of itself, below 1 more. The order of the classes stays.
 
@@ -46,19 +50,26 @@ class Temperature:
         object.__setattr__(self, "temperature", float(t))
 
     @overload
-    def __call__(self, logits: torch.Tensor) -> torch.Tensor: ...
+    def __call__(
+        self, logits: torch.Tensor, *, dim: int = -1, binary: bool = False
+    ) -> torch.Tensor: ...
     @overload
-    def __call__(self, logits: npt.ArrayLike) -> npt.NDArray[np.floating[Any]]: ...
-    def __call__(self, logits: Any) -> Any:
-        """Probabilities over the last axis, in the precision of the logits but at least float32."""
+    def __call__(
+        self, logits: npt.ArrayLike, *, dim: int = -1, binary: bool = False
+    ) -> npt.NDArray[np.floating[Any]]: ...
+    def __call__(self, logits: Any, *, dim: int = -1, binary: bool = False) -> Any:
+        """Probabilities in the precision of the logits, but at least float32."""
+        if binary:
+            rows, layout = class_rows(logits, "logits", 2, binary=True)
+            return in_precision_of(layout.scores(self(rows)), logits)
         if is_tensor(logits):
             import torch
 
             tensor = logits if logits.dtype == torch.float64 else logits.float()
             # The greatest logit goes first: a division that overflows then ends in exp(-inf) = 0.
-            return torch.softmax((tensor - tensor.amax(-1, keepdim=True)) / self.temperature, -1)
+            return torch.softmax((tensor - tensor.amax(dim, keepdim=True)) / self.temperature, dim)
         array = np.asarray(logits)
-        if array.ndim == 0 or array.shape[-1] == 0 or array.dtype.kind not in "fiub":
+        if array.ndim == 0 or array.shape[dim] == 0 or array.dtype.kind not in "fiub":
             raise ArgumentError(
                 f"`logits` must be numbers of shape (..., k); got dtype {array.dtype} of shape "
                 f"{array.shape}."
@@ -66,18 +77,27 @@ class Temperature:
         kept = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
         wide = array.astype(np.float64)
         with np.errstate(over="ignore"):
-            weight = np.exp((wide - wide.max(axis=-1, keepdims=True)) / self.temperature)
-        return (weight / weight.sum(axis=-1, keepdims=True)).astype(kept)
+            weight = np.exp((wide - wide.max(axis=dim, keepdims=True)) / self.temperature)
+        return (weight / weight.sum(axis=dim, keepdims=True)).astype(kept)
 
 
 def calibrate(
-    logits: ArrayOrTensor, target: ArrayOrTensor, weight: ArrayOrTensor | None = None
+    logits: ArrayOrTensor,
+    target: ArrayOrTensor,
+    weight: ArrayOrTensor | None = None,
+    *,
+    dim: int = 1,
+    binary: bool = False,
+    ignore_index: int | None = None,
 ) -> Temperature:
     """The temperature under which held-out data are most probable. (Guo et al., ICML 2017.)
 
     Minimises the mean of `-log softmax(b z)_y` over b = 1 / T, which is convex in b, for logits
     (N, k) and classes (N,); use data the model was not trained on. An example of weight 2 counts as
-    two, N being the sum of the weights (N,) if given. Where no temperature is best:
+    two, N being the sum of the weights (N,) if given. Logits (N, k, d1, ...) have a target, and may
+    have a weight, for each of (N, d1, ...); `dim` is the dimension of the classes. With `binary`
+    the logits, of any shape, are those of the second of two classes. Examples of class
+    `ignore_index` are left out. Where no temperature is best:
 
     - every target has the greatest logit of its row, and the likelihood only grows as T falls: T
       is where the mean loss is log((N + 2) / (N + 1)), for N right answers in a row leave room for
@@ -90,19 +110,25 @@ def calibrate(
     >>> calibrate(logits, [0, 0, 0, 1])(logits[0]).round(6)  # right 3 times in 4
     array([0.75, 0.25])
     """
-    scores = read_scores(logits, "logits")
-    labels = read_labels(target, "target", scores.shape[1])
-    check_same_length(logits=scores, target=labels)
-    if not labels.size:
-        raise DataError("`logits` must hold at least one example to calibrate on; got none.")
+    rows, layout = class_rows(logits, "logits", None, dim=dim, binary=binary)
+    scores = read_scores(rows, "logits")
+    given = flat_labels(target, "target")
+    check_same_length(logits=scores, target=given)
+    flat_labels(target, "target", layout.shape)
+    ignored = np.zeros(given.shape, dtype=bool) if ignore_index is None else given == ignore_index
+    labels = read_labels(np.where(ignored, 0, given), "target", scores.shape[1])
     weights = np.broadcast_to(1.0, labels.shape)
     if weight is not None:
         weights = _read_weight(weight)
         check_same_length(logits=scores, weight=weights)
-        if not weights.any():
+        flat_labels(weight, "weight", layout.shape)
+        if labels.size and not weights.any():
             raise DataError("`weight` must leave an example to calibrate on; all weights are 0.")
-        counted = weights > 0
+    counted = (weights > 0) & ~ignored
+    if not counted.all():
         scores, labels, weights = scores[counted], labels[counted], weights[counted]
+    if not labels.size:
+        raise DataError("`logits` must hold at least one example to calibrate on; got none.")
     loss = _Likelihood(scores, labels, weights)
     if loss.spread == 0:
         return Temperature(1.0)
@@ -127,12 +153,9 @@ def calibrate(
 
 
 def _read_weight(weight: ArrayOrTensor) -> FloatArray:
-    weights = to_numpy(weight)
-    if weights.ndim != 1 or weights.dtype.kind not in "fiub":
-        raise ArgumentError(
-            f"`weight` must be numbers of shape (N,); got dtype {weights.dtype} of shape "
-            f"{weights.shape}."
-        )
+    weights = flat_labels(weight, "weight")
+    if weights.dtype.kind not in "fiub":
+        raise ArgumentError(f"`weight` must be numbers of shape (N,); got dtype {weights.dtype}.")
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))

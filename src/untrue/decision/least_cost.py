@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
+    FloatArray,
     IntArray,
     check_prob_rows,
-    check_scores_shape,
     is_tensor,
     precision,
     prob_blocks,
     read_scores,
     row_blocks,
 )
+from untrue.metrics.layouts import class_rows
+from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
 
 if TYPE_CHECKING:
@@ -32,16 +34,46 @@ _DEVICE_BLOCK = 2**24
 
 @overload
 def decide(
-    probs: torch.Tensor, penalty: Penalty, abstain_cost: float | None = None
+    probs: torch.Tensor,
+    penalty: Penalty,
+    abstain_cost: float | None = None,
+    *,
+    priors: Priors | None = None,
+    data_priors: Priors | None = None,
+    dim: int = 1,
+    binary: bool = False,
 ) -> torch.Tensor: ...
 @overload
 def decide(
-    probs: npt.ArrayLike, penalty: Penalty, abstain_cost: float | None = None
+    probs: npt.ArrayLike,
+    penalty: Penalty,
+    abstain_cost: float | None = None,
+    *,
+    priors: Priors | None = None,
+    data_priors: Priors | None = None,
+    dim: int = 1,
+    binary: bool = False,
 ) -> IntArray: ...
-def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> Any:
+def decide(
+    probs: Any,
+    penalty: Penalty,
+    abstain_cost: float | None = None,
+    *,
+    priors: Priors | None = None,
+    data_priors: Priors | None = None,
+    dim: int = 1,
+    binary: bool = False,
+) -> Any:
     """Labels of least expected cost, `argmin_j sum_i probs[n, i] A[i, j]`: (N, k) -> (N,).
 
-    -1 where even the least expected cost is above `abstain_cost`, the price of not answering.
+    abstain_cost         the price of not answering: -1 where even the least expected cost is above
+    priors, data_priors  shares of the classes where the model is used, and in the data it learnt
+                         from, (k,) or {class: share}: p_i becomes p_i * priors_i / data_priors_i
+    dim                  the dimension of the classes, as in the losses: (N, k, d1, ...) gives
+                         (N, d1, ...). -1 for (..., k)
+    binary               `probs`, of any shape, are those of the second of two classes. With a
+                         penalty of two classes (N,) and (N, 1) are understood so unasked.
+
     Among decisions of equal cost (up to rounding) the most probable class wins, then the first:
     a penalty that tells nothing apart decides as argmax does. Computed in float64, a block of rows
     at a time. (Bayes decision rule; after training by cross-entropy: Karthik et al., ICLR 2021.)
@@ -52,15 +84,28 @@ def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> A
     array([0, 1])
     >>> decide([[0.1, 0.9], [0.01, 0.99]], p, abstain_cost=0.5)
     array([-1,  1])
+    >>> decide([0.9, 0.99], p)  # of benign
+    array([0, 1])
     """
     check_penalty(penalty)
     limit = math.inf if abstain_cost is None else _read_abstain_cost(abstain_cost)
-    if is_tensor(probs):
-        return _decide_tensor(probs, penalty, limit)
+    shift = prior_shift(priors, data_priors, penalty.classes)
+    rows, layout = class_rows(probs, "probs", penalty.n_classes, dim=dim, binary=binary)
+    choose = _decide_tensor if is_tensor(rows) else _decide_array
+    return layout.labels(choose(rows, penalty, limit, shift, precision(probs)))
+
+
+def _decide_array(
+    probs: npt.NDArray[Any], penalty: Penalty, limit: float, shift: FloatArray | None, eps: float
+) -> IntArray:
     scores = read_scores(probs, "probs", penalty.n_classes)
     labels = np.empty(len(scores), dtype=np.int64)
-    eps = precision(probs)
     for rows, block in prob_blocks(scores, eps):
+        if shift is not None:
+            block = block * shift
+            total = block.sum(axis=1, keepdims=True)
+            _check_left(total[:, 0], rows.start)
+            block /= total
         expected = penalty.expected(block)
         least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
@@ -69,23 +114,30 @@ def decide(probs: Any, penalty: Penalty, abstain_cost: float | None = None) -> A
     return labels
 
 
-def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch.Tensor:
+def _decide_tensor(
+    probs: torch.Tensor, penalty: Penalty, limit: float, shift: FloatArray | None, eps: float
+) -> torch.Tensor:
     import torch
 
-    check_scores_shape(probs.shape, "probs", penalty.n_classes)
     if probs.is_complex():
         raise ArgumentError(f"`probs` must hold numbers; got dtype {probs.dtype}.")
-    (n, k), eps = probs.shape, precision(probs)
+    n, k = probs.shape
     on_cpu = probs.device.type == "cpu"
     # Apple's GPUs have no float64.
     inside = torch.float32 if probs.device.type == "mps" else torch.float64
     labels = torch.empty(n, dtype=torch.int64, device=probs.device)
+    factors = None if shift is None else torch.from_numpy(shift).to(inside).to(probs.device)
     with torch.no_grad():
         for rows in row_blocks(n, k, None if on_cpu else _DEVICE_BLOCK):
             block = probs[rows].to(inside)
             check_prob_rows(
                 block.amin(1).cpu().numpy(), block.sum(1).cpu().numpy(), rows.start, eps
             )
+            if factors is not None:
+                block = block * factors
+                total = block.sum(1, keepdim=True)
+                _check_left(total[:, 0].cpu().numpy(), rows.start)
+                block = block / total
             expected = penalty.expected(block)
             least = expected.amin(1)
             slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
@@ -93,6 +145,15 @@ def _decide_tensor(probs: torch.Tensor, penalty: Penalty, limit: float) -> torch
             predicted = torch.where(tied, block, -1.0).argmax(1)
             labels[rows] = predicted.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
     return labels
+
+
+def _check_left(total: FloatArray, first: int) -> None:
+    """The classes that `priors` allows have some probability in every row."""
+    if not (total > 0).all():
+        row = first + int(np.argmin(total > 0))
+        raise DataError(
+            f"`priors` gives no share to any class that row {row} of `probs` thinks possible."
+        )
 
 
 def _slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:

@@ -38,12 +38,13 @@ from untrue.metrics.inputs import (
     BoolArray,
     FloatArray,
     check_prob_rows,
-    is_tensor,
+    in_precision_of,
     precision,
     read_scores,
     row_blocks,
     to_numpy,
 )
+from untrue.metrics.layouts import Layout, class_rows
 from untrue.metrics.weights import check_penalty
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def posterior(
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
     strict: bool = False,
+    dim: int = 1,
+    binary: bool = False,
 ) -> torch.Tensor: ...
 @overload
 def posterior(
@@ -82,6 +85,8 @@ def posterior(
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
     strict: bool = False,
+    dim: int = 1,
+    binary: bool = False,
 ) -> npt.NDArray[np.floating[Any]]: ...
 def posterior(
     probs: Any,
@@ -92,6 +97,8 @@ def posterior(
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
     strict: bool = False,
+    dim: int = 1,
+    binary: bool = False,
 ) -> Any:
     """The class probabilities (N, k) behind those of a model trained by costs.
 
@@ -101,6 +108,7 @@ def posterior(
     weight           (k,) class weights of the loss; divided out
     label_smoothing  of the loss
     strict           raise, instead of warning, where a row is the answer to no posterior
+    dim, binary      where the classes are, as in `untrue.decide`; the layout stays
 
     Decide on these, and the costs count once: those in the loss only shape what is learnt. At
     strong alphas some rows have no posterior, or several, since the solution leaves the simplex:
@@ -112,7 +120,16 @@ def posterior(
     >>> posterior([[0.5, 0.5]], costs, alpha=0.5).round(3)
     array([[0.3, 0.7]])
     """
-    result = invert(probs, penalty, alpha, loss, weight=weight, label_smoothing=label_smoothing)
+    result = invert(
+        probs,
+        penalty,
+        alpha,
+        loss,
+        weight=weight,
+        label_smoothing=label_smoothing,
+        dim=dim,
+        binary=binary,
+    )
     outside = int(result.outside.sum())
     if outside:
         first = int(np.argmax(result.outside))
@@ -125,18 +142,20 @@ def posterior(
                 f"{what}. strict=False clips them; a smaller alpha in training leaves fewer."
             )
         warnings.warn(f"{what}: they were clipped.", UntrueWarning, stacklevel=2)
-    return _as_given(result.probs, probs)
+    return in_precision_of(result.layout.scores(result.probs), probs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inverted:
     """Posteriors, and for which rows there is none.
 
-    probs (N, k): float64. outside (N,): whether the row's solution left the simplex
+    probs (M, k): a row an example, float64. outside (M,): whether its solution left the simplex.
+    layout: how the examples were given
     """
 
     probs: FloatArray
     outside: BoolArray
+    layout: Layout
 
 
 def invert(
@@ -147,11 +166,14 @@ def invert(
     *,
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
+    dim: int = 1,
+    binary: bool = False,
 ) -> Inverted:
     """`posterior` with the rows that have none, for those who count them; it warns of nothing."""
     check_penalty(penalty)
     k = penalty.n_classes
-    scores = read_scores(probs, "probs", k)
+    given, layout = class_rows(probs, "probs", k, dim=dim, binary=binary)
+    scores = read_scores(given, "probs", k)
     odds = _read_odds(alpha)
     smooth = _read_smoothing(label_smoothing)
     if loss not in ("bilinear", "log-bilinear"):
@@ -175,7 +197,7 @@ def invert(
             else:
                 solved, failed = system.iterate(penalty)
         found[rows], outside[rows] = _onto_simplex(solved, failed, p, weights)
-    return Inverted(found, outside)
+    return Inverted(found, outside, layout)
 
 
 class _System:
@@ -257,20 +279,6 @@ def _onto_simplex(
     outside = np.asarray(failed | ~finite | (-np.minimum(solved, 0.0).sum(axis=1) > SLACK))
     clipped: FloatArray = np.maximum(solved, 0.0) / weights
     return clipped / clipped.sum(axis=1, keepdims=True), outside
-
-
-def _as_given(found: FloatArray, probs: Any) -> Any:
-    """A tensor where one came in, in its precision but at least float32."""
-    if is_tensor(probs):
-        import torch
-
-        single = probs.device.type == "mps" or (
-            probs.is_floating_point() and probs.dtype != torch.float64
-        )
-        tensor = torch.from_numpy(found)
-        return (tensor.float() if single else tensor).to(probs.device)
-    dtype = getattr(probs, "dtype", np.dtype(np.float64))
-    return found.astype(np.float32) if dtype in (np.float16, np.float32) else found
 
 
 def _read_odds(alpha: float) -> float:

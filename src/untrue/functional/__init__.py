@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
 from untrue.functional import fused
-from untrue.functional.contract import Batch, as_costs, as_rows, compute
+from untrue.functional.contract import Batch, as_costs, as_rows, compute, two_logits
 from untrue.functional.formula import Formula, Term
 from untrue.functional.formula import log1m_softmax as log1m_softmax
 from untrue.losses import registry
@@ -53,11 +53,14 @@ def bilinear_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
+    binary: bool = False,
 ) -> Tensor:
     """`(1 - alpha) CE + alpha y'Ap`: charges the weight put on each wrong class by what it costs.
 
     logits (C), (N, C) or (N, C, d1, ...); target class indices without the C, or probabilities of
-    the shape of logits. `penalty` is a `Penalty`, or a (C, C) matrix of costs.
+    the shape of logits. `penalty` is a `Penalty`, or a (C, C) matrix of costs. With `binary` there
+    is one logit an example, that of class 1 of two, and `target`, of the same shape, is 0 or 1, or
+    the probability of class 1.
 
     >>> import torch
     >>> logits, target = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
@@ -75,6 +78,7 @@ def bilinear_loss(
         ignore_index=ignore_index,
         reduction=reduction,
         label_smoothing=label_smoothing,
+        binary=binary,
     )
 
 
@@ -88,6 +92,7 @@ def log_bilinear_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
+    binary: bool = False,
 ) -> Tensor:
     """`(1 - alpha) CE - alpha y'A log(1 - p)`: charges above all confidence in a costly class.
 
@@ -103,6 +108,7 @@ def log_bilinear_loss(
         ignore_index=ignore_index,
         reduction=reduction,
         label_smoothing=label_smoothing,
+        binary=binary,
     )
 
 
@@ -117,10 +123,13 @@ def _mixed_loss(
     ignore_index: int,
     reduction: str,
     label_smoothing: float,
+    binary: bool,
 ) -> Tensor:
     if not 0.0 <= alpha <= 1.0:
         raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
     costs = as_costs(penalty, logits)
+    if binary:
+        logits, target = two_logits(logits, target, costs.n_classes)
     cross_entropy = partial(
         F.cross_entropy,
         ignore_index=ignore_index,

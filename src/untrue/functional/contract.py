@@ -143,11 +143,7 @@ def check_shapes(
     logits: Tensor, target: Tensor, n_classes: int | None, n_outputs: int | None = None
 ) -> bool:
     """Whether targets are probabilities; shapes and dtypes alone are looked at."""
-    for name, given in (("logits", logits), ("target", target)):
-        if not isinstance(given, Tensor):
-            raise ArgumentError(
-                f"`{name}` must be a tensor; got {type(given).__name__}. Use torch.as_tensor."
-            )
+    check_tensors(logits=logits, target=target)
     class_dim = check_logits(logits, n_classes, n_outputs)
     if target.is_complex():
         raise ArgumentError(
@@ -166,6 +162,14 @@ def check_shapes(
             f"{tuple(logits.shape)}; got {tuple(target.shape)}."
         )
     return soft
+
+
+def check_tensors(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise ArgumentError(
+                f"`{name}` must be a tensor; got {type(value).__name__}. Use torch.as_tensor."
+            )
 
 
 def check_targets(target: Tensor, ignore_index: int, n_classes: int) -> None:
@@ -236,6 +240,31 @@ def weigh(losses: Tensor, shares: Tensor | None, ignored: Tensor | None) -> Tens
     return (losses * shares).masked_fill(ignored, 0.0)
 
 
+def two_logits(logits: Tensor, target: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
+    """One logit an example as two, 0 and itself, with the classes in dimension 1.
+
+    logits of any shape, target of the same (or logits (N, 1, ...) and target (N, ...)): classes 0
+    and 1, or as floating-point numbers the probability of class 1.
+    """
+    if n_classes != 2:
+        raise ArgumentError(
+            f"`binary` is about two classes, but the penalty is for {n_classes}: give each class a "
+            "logit."
+        )
+    check_tensors(logits=logits, target=target)
+    if logits.shape != target.shape and logits.shape[:1] + logits.shape[2:] == target.shape:
+        logits = logits.squeeze(1)
+    if logits.shape != target.shape:
+        raise ArgumentError(
+            f"With `binary`, `target` must have the shape of `logits`, {tuple(logits.shape)}; got "
+            f"{tuple(target.shape)}."
+        )
+    dim = min(logits.dim(), 1)
+    if target.is_floating_point():
+        target = torch.stack([1.0 - target, target], dim)
+    return torch.stack([torch.zeros_like(logits), logits], dim), target
+
+
 def as_penalty(penalty: Penalty | Any) -> Penalty:
     """A `Penalty`, or the one that a (C, C) matrix of costs makes."""
     if isinstance(penalty, Penalty):
@@ -247,4 +276,5 @@ def as_costs(penalty: Penalty | Costs | Any, logits: Tensor) -> Costs:
     """A penalty as tensors, where the logits are."""
     if isinstance(penalty, Costs):
         return penalty
+    check_tensors(logits=logits)
     return costs_of(as_penalty(penalty), logits.device)

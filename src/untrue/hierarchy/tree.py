@@ -172,11 +172,16 @@ class Hierarchy:
         Names or class indices, scalars or arrays (broadcast against each other).
         """
         va, vb = np.broadcast_arrays(self._nodes(a), self._nodes(b))
+        heights = np.where(va == vb, 0, self.heights[self.common_ancestors(va, vb)])
+        return heights if heights.ndim else int(heights)
+
+    def common_ancestors(self, a: Ints, b: Ints) -> Ints:
+        """Lowest common ancestors of nodes, by position in `names`; one shape, or broadcast."""
+        va, vb = np.broadcast_arrays(a, b)
         lca = va.copy()
         while (outside := (vb < lca) | (vb >= lca + self.sizes[lca])).any():
             lca[outside] = self.parents[lca[outside]]
-        heights = np.where(va == vb, 0, self.heights[lca])
-        return heights if heights.ndim else int(heights)
+        return lca
 
     def groups(self, level: int) -> dict[str, tuple[str, ...]]:
         """Classes below each node at depth `level` (0 is the root), in depth-first order.

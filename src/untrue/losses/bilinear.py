@@ -33,9 +33,15 @@ class MixedLoss(PenaltyLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
+        binary: bool = False,
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
         self.label_smoothing = check_range("label_smoothing", label_smoothing, 0.0, 1.0)
+        self.binary = binary
+        if binary and self.penalty.n_classes != 2:
+            raise ArgumentError(
+                f"`binary` is about two classes, but the penalty is for {self.penalty.n_classes}."
+            )
         self._warned = False
         self.alpha = alpha
         self.alpha_steps, self.resumed = 0, False
@@ -82,7 +88,7 @@ class MixedLoss(PenaltyLoss):
         self.alpha_steps, self.resumed = int(given[1]), True
 
     def _options(self) -> dict[str, Any]:
-        own = {"alpha": self._alpha, "label_smoothing": self.label_smoothing}
+        own = {"alpha": self._alpha, "label_smoothing": self.label_smoothing, "binary": self.binary}
         return super()._options() | own
 
     def extra_repr(self) -> str:
@@ -96,6 +102,7 @@ class BilinearLoss(MixedLoss):
                 lambda = alpha / (1 - alpha); Galdran et al., MICCAI 2020)
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
     alpha       share of the cost term, 0 (cross-entropy, to the last bit) to 1; may be set later
+    binary      one logit an example, that of class 1 of two, as in `nn.BCEWithLogitsLoss`
     the rest    as in `nn.CrossEntropyLoss`
     when        the first choice: keeps the accuracy at moderate alpha, also with many classes
 

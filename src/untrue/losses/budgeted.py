@@ -152,6 +152,7 @@ class BudgetedLoss(MixedLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
+        binary: bool = False,
     ) -> None:
         check_term(loss)
         penalty = as_penalty(penalty)
@@ -165,6 +166,7 @@ class BudgetedLoss(MixedLoss):
             ignore_index=ignore_index,
             reduction=reduction,
             label_smoothing=label_smoothing,
+            binary=binary,
         )
         self.loss = loss
         self.budgets = resolved

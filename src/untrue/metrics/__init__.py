@@ -2,8 +2,9 @@
 
 From a confusion matrix (rows are the truth): `total_error`, `zone_errors`, `zone_share`,
 `coarse_error`, `in_group_share`, `expected_cost`, `adjusted_expected_cost`,
-`mistake_severity`, `class_accuracy`, `small_class_accuracy`, `super_class_accuracy`,
-`typicality`, `costliest_confusions`. From probabilities: `ece`, `height_at_k`. An interval for
+`mistake_severity`, `hierarchical_precision`, `hierarchical_recall`, `hierarchical_f`,
+`class_accuracy`, `small_class_accuracy`, `super_class_accuracy`, `typicality`,
+`costliest_confusions`. From probabilities: `ece`, `height_at_k`. An interval for
 any of them: `bootstrap`. All that apply in one record: `summary`.
 
 Arrays may be NumPy arrays, torch tensors or lists; torch is never imported here. A measure
@@ -26,6 +27,9 @@ from untrue.metrics.measures import (
     coarse_error,
     costliest_confusions,
     expected_cost,
+    hierarchical_f,
+    hierarchical_precision,
+    hierarchical_recall,
     in_group_share,
     mistake_severity,
     small_class_accuracy,
@@ -54,6 +58,9 @@ __all__ = [
     "ece",
     "expected_cost",
     "height_at_k",
+    "hierarchical_f",
+    "hierarchical_precision",
+    "hierarchical_recall",
     "in_group_share",
     "mistake_severity",
     "small_class_accuracy",

@@ -17,6 +17,7 @@ from untrue.metrics.inputs import (
     read_labels,
     to_numpy,
 )
+from untrue.metrics.layouts import flat_labels
 
 # Labels counted at a time: their codes stay in the cache, and no copy of all labels is made.
 _BLOCK = 2**19
@@ -68,17 +69,20 @@ def confusion_matrix(
     n_classes: int,
     *,
     abstained: Abstained = "error",
+    ignore_index: int | None = None,
 ) -> IntArray:
     """Counts of shape (k, k): `cm[i, j]` examples of class i were called j.
 
-    `true` and `predicted` are class indices of shape (N,). A prediction of -1 is an abstention
-    (see `untrue.decide`): an error here, since a measure that leaves them out unsaid flatters
-    the model, unless `abstained="drop"` leaves these examples out.
+    `true` and `predicted` are class indices, both of shape (N,), or both of another, as those of
+    the pixels of images are. A prediction of -1 is an abstention (see `untrue.decide`): an error
+    here, since a measure that leaves them out silently flatters the model, unless
+    `abstained="drop"` leaves these examples out. Examples whose true class is `ignore_index` are
+    left out, as in the losses.
 
     >>> confusion_matrix([0, 1, 1], [0, 1, -1], 2, abstained="drop").tolist()
     [[1, 0], [0, 1]]
     """
-    k, true_, answers = _read_pair(true, predicted, n_classes, abstained)
+    k, true_, answers = _read_pair(true, predicted, n_classes, abstained, ignore_index)
     counts = np.zeros(k * k, dtype=np.int64)
     # A block of its own for each count would cost k * k zeros; large blocks where k is large.
     block = max(_BLOCK, k * k)
@@ -94,26 +98,36 @@ def confusion_cells(
     n_classes: int,
     *,
     abstained: Abstained = "error",
+    ignore_index: int | None = None,
 ) -> Cells:
     """The same counts as `confusion_matrix`, as `Cells`: for when k x k is too much.
 
     >>> confusion_cells([7, 7, 99_999], [7, 8, 99_999], 100_000)
     Cells(100000 classes, 3 examples, 3 cells not 0)
     """
-    k, true_, answers = _read_pair(true, predicted, n_classes, abstained)
+    k, true_, answers = _read_pair(true, predicted, n_classes, abstained, ignore_index)
     code, count = np.unique(_codes(true_, answers, k), return_counts=True)
     return Cells(k, code // k, code % k, count.astype(np.int64))
 
 
 def _read_pair(
-    true: ArrayOrTensor, predicted: ArrayOrTensor, n_classes: int, abstained: Abstained
+    true: ArrayOrTensor,
+    predicted: ArrayOrTensor,
+    n_classes: int,
+    abstained: Abstained,
+    ignore_index: int | None,
 ) -> tuple[int, npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
     k = read_count(n_classes, "n_classes")
     if abstained not in ("error", "drop"):
         raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
-    true_ = read_labels(true, "true", k)
-    answers = read_labels(predicted, "predicted", k, least=-1)
-    check_same_length(true=true_, predicted=answers)
+    given, answers = flat_labels(true, "true"), flat_labels(predicted, "predicted")
+    check_same_length(true=given, predicted=answers)
+    flat_labels(predicted, "predicted", np.shape(to_numpy(true)))
+    counted = None if ignore_index is None else given != ignore_index
+    true_ = read_labels(given if counted is None else np.where(counted, given, 0), "true", k)
+    answers = read_labels(answers, "predicted", k, least=-1)
+    if counted is not None:
+        true_, answers = true_[counted], answers[counted]
     if answers.size and answers.min() < 0:
         answered = answers >= 0
         if abstained == "error":

@@ -57,6 +57,22 @@ def precision(value: ArrayOrTensor) -> float:
     return float(np.finfo(dtype).eps) if getattr(dtype, "kind", "") == "f" else 2.0**-52
 
 
+def in_precision_of(found: Any, given: ArrayOrTensor) -> Any:
+    """Numbers in the precision of what they were computed from, but at least float32.
+
+    An array, or a tensor where it is, if `given` is one.
+    """
+    if is_tensor(given):
+        import torch
+
+        tensor = found if is_tensor(found) else torch.from_numpy(np.asarray(found))
+        half = given.is_floating_point() and given.dtype != torch.float64
+        single = half or given.device.type == "mps"
+        return (tensor.float() if single else tensor).to(given.device)
+    dtype = getattr(given, "dtype", np.dtype(np.float64))
+    return found.astype(np.float32) if dtype in (np.float16, np.float32) else found
+
+
 def row_blocks(n_rows: int, n_columns: int, values: int | None = None) -> Iterator[slice]:
     """Slices that cover `n_rows` rows, each of `values` (`BLOCK_VALUES`) or at least 8 rows."""
     step = max(8, (values or BLOCK_VALUES) // max(1, n_columns))

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.errors import ArgumentError
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
 from untrue.metrics.inputs import FloatArray, Groups, check_n_classes, read_count
-from untrue.metrics.weights import Zone
+from untrue.metrics.priors import Priors, read_priors
+from untrue.metrics.weights import Zone, check_penalty
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -98,23 +100,41 @@ def in_group_share(
     return _value(cells, weights.in_group_share(cells, groups, classes))
 
 
-def expected_cost(cm: ConfusionLike, penalty: Penalty) -> float:
-    """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)"""
+def expected_cost(cm: ConfusionLike, penalty: Penalty, *, priors: Priors | None = None) -> float:
+    """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)
+
+    `priors` are the shares of the classes where the model is used, (k,) or {class: share}, if they
+    are others than in these data: `sum over i of priors_i sum over j of n[i, j] A[i, j] / n_i`. nan
+    if a class that is expected has no examples here.
+
+    >>> from untrue import Penalty
+    >>> costs = Penalty.from_rules(["healthy", "sick"], {("sick", "healthy"): 5.0})
+    >>> expected_cost([[8, 2], [1, 9]], costs)
+    0.35
+    >>> round(expected_cost([[8, 2], [1, 9]], costs, priors={"healthy": 0.9, "sick": 0.1}), 9)
+    0.23
+    """
     cells = read_confusion(cm)
-    return _value(cells, weights.expected_cost(cells, penalty))
+    return _value(cells, weights.expected_cost(cells, penalty, priors))
 
 
-def adjusted_expected_cost(cm: ConfusionLike, penalty: Penalty) -> float:
+def adjusted_expected_cost(
+    cm: ConfusionLike, penalty: Penalty, *, priors: Priors | None = None
+) -> float:
     """Expected cost, divided by that of the best constant answer; below 1 is useful.
 
     `expected cost / min_j sum_i (n_i / N) A[i, j]`, where `n_i` counts the examples of class i.
     (Normalised expected cost: Ferrer, "Analysis and Comparison of Classification Metrics", 2022.)
     Where some constant answer is free, nothing can be better than it: inf, or nan if the expected
-    cost is 0 as well.
+    cost is 0 as well. `priors` as in `expected_cost`; they take the place of `n_i / N`.
     """
     cells = read_confusion(cm)
-    constant = best_constant_cost(cells.per_class()[None], penalty)
-    return float(adjusted(expected_cost(cells, penalty), constant)[0])
+    shares = cells.per_class()
+    if priors is not None:
+        check_penalty(penalty)
+        shares = read_priors(priors, "priors", penalty.classes)
+    constant = best_constant_cost(shares[None], penalty)
+    return float(adjusted(expected_cost(cells, penalty, priors=priors), constant)[0])
 
 
 def adjusted(expected: npt.ArrayLike, constant: FloatArray) -> FloatArray:
@@ -127,7 +147,7 @@ def best_constant_cost(class_counts: FloatArray, penalty: Penalty) -> FloatArray
     """Expected cost of the best constant answer for each row of class counts (R, k): shape (R,)."""
     check_n_classes(penalty.n_classes, class_counts.shape[1], "penalty")
     total = class_counts.sum(axis=1, keepdims=True)
-    frequencies = class_counts / np.maximum(total, 1)
+    frequencies = class_counts / np.where(total > 0, total, 1.0)
     costs = np.asarray(penalty.expected(frequencies), dtype=np.float64)
     least = costs.min(axis=1)
     # A free answer must come out as exactly 0, also where the costs are differences of large sums.
@@ -143,6 +163,39 @@ def mistake_severity(cm: ConfusionLike, tree: Hierarchy) -> float:
     """
     cells = read_confusion(cm)
     return _value(cells, weights.mistake_severity(cells, tree))
+
+
+def hierarchical_precision(cm: ConfusionLike, tree: Hierarchy) -> float:
+    """Of the nodes above and at the answers, the share that is right. (Kiritchenko et al., 2006.)
+
+    A class stands for itself and its ancestors, the root excepted: `sum of n[i, j] |above i and
+    above j| / sum of n[i, j] |above j|`. All of an answer's nodes are right, or its coarse part is.
+
+    >>> from untrue import Hierarchy
+    >>> tree = Hierarchy.from_groups({"pet": ["cat", "dog"], "fish": ["pike"]})
+    >>> hierarchical_precision([[8, 2, 0], [0, 10, 0], [0, 0, 10]], tree)  # 2 cats called dogs
+    0.9666666666666667
+    """
+    cells = read_confusion(cm)
+    return _value(cells, weights.hierarchical(cells, tree, precision=1.0, recall=0.0))
+
+
+def hierarchical_recall(cm: ConfusionLike, tree: Hierarchy) -> float:
+    """Of the nodes above and at the true classes, the share that is answered: see above."""
+    cells = read_confusion(cm)
+    return _value(cells, weights.hierarchical(cells, tree, precision=0.0, recall=1.0))
+
+
+def hierarchical_f(cm: ConfusionLike, tree: Hierarchy, beta: float = 1.0) -> float:
+    """`(1 + beta^2) P R / (beta^2 P + R)` of hierarchical precision P and recall R.
+
+    They differ only where classes lie at different depths.
+    """
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta < np.inf:
+        raise ArgumentError(f"`beta` must be a number of at least 0; got {beta!r}.")
+    cells, whole = read_confusion(cm), 1.0 + beta**2
+    pair = weights.hierarchical(cells, tree, precision=1.0 / whole, recall=beta**2 / whole)
+    return _value(cells, pair)
 
 
 def class_accuracy(cm: ConfusionLike) -> FloatArray:

@@ -43,6 +43,14 @@ if TYPE_CHECKING:
     from untrue.penalty import Penalty
 
 
+# Shares of the answer's and of the truth's nodes below the line.
+HIERARCHICAL = {
+    "hierarchical_precision": (1.0, 0.0),
+    "hierarchical_recall": (0.0, 1.0),
+    "hierarchical_f": (0.5, 0.5),
+}
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary:
     """What `summary` found. None: not asked for; nan: a share of nothing.
@@ -62,6 +70,9 @@ class Summary:
     expected_cost: float | None = None
     adjusted_expected_cost: float | None = None
     mistake_severity: float | None = None
+    hierarchical_precision: float | None = None
+    hierarchical_recall: float | None = None
+    hierarchical_f: float | None = None
     height_at_k: Mapping[int, float] | None = None
     small_class_accuracy: float | None = None
     super_class_accuracy: float | None = None
@@ -133,7 +144,8 @@ def summary(
     penalty     gives expected and adjusted expected cost and the `costliest` confusions
     zone        gives errors in the zone and their share (see `zone_errors`)
     groups      gives coarse error and the share of errors inside the right group
-    tree        gives mistake severity, and with `probs` height@k for the k of `top` that exist
+    tree        gives mistake severity, hierarchical precision, recall and F, and with `probs`
+                height@k for the k of `top` that exist
     subset      gives the accuracy of these (small) classes, and with `groups` their super-class one
     probs, true go together, (N, k) and (N,): give ECE over `bins`
     classes     names in class order, for zone, groups and subset; else those of penalty or tree
@@ -223,6 +235,8 @@ def _pairs(
         pairs["expected_cost"] = weights.expected_cost(cells, penalty)
     if tree is not None:
         pairs["mistake_severity"] = weights.mistake_severity(cells, tree)
+        for name, (precision, recall) in HIERARCHICAL.items():
+            pairs[name] = weights.hierarchical(cells, tree, precision=precision, recall=recall)
     if subset is not None:
         chosen = np.flatnonzero(read_subset(subset, cells.n_classes, names)).tolist()
         pairs["small_class_accuracy"] = weights.small_class_accuracy(cells, chosen, names)

@@ -22,6 +22,7 @@ from untrue.metrics.inputs import (
     read_groups,
     read_subset,
 )
+from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.zones import Zone, in_zone, is_penalty
 
 if TYPE_CHECKING:
@@ -76,13 +77,34 @@ def costs(cells: Cells, penalty: Penalty) -> FloatArray:
     return np.asarray(penalty.cost(cells.true, cells.predicted), dtype=np.float64)
 
 
-def expected_cost(cells: Cells, penalty: Penalty) -> Weights:
-    return costs(cells, penalty), np.ones(cells.count.size)
+def expected_cost(cells: Cells, penalty: Penalty, priors: Priors | None = None) -> Weights:
+    each = costs(cells, penalty)
+    if priors is None:
+        return each, np.ones(cells.count.size)
+    # Each class counts by its prior, however many examples of it there are.
+    share = read_priors(priors, "priors", penalty.classes)
+    examples = cells.per_class()
+    if ((share > 0) & (examples == 0)).any():  # nothing is known about what they cost
+        return each, np.zeros(cells.count.size)
+    weight = np.divide(share, examples, out=np.zeros_like(share), where=examples > 0)[cells.true]
+    return each * weight, weight
 
 
 def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
     check_tree(tree, cells.n_classes)
     return _floats(tree.height(cells.true, cells.predicted)), _floats(cells.wrong)
+
+
+def hierarchical(cells: Cells, tree: Hierarchy, *, precision: float, recall: float) -> Weights:
+    """Nodes that truth and answer share, over a mixture of those of the answer and of the truth.
+
+    (1, 0) is precision, (0, 1) recall, and (1, b^2) / (1 + b^2) their F.
+    """
+    check_tree(tree, cells.n_classes)
+    true, predicted = tree.class_nodes[cells.true], tree.class_nodes[cells.predicted]
+    shared = tree.depths[tree.common_ancestors(true, predicted)]
+    below = precision * tree.depths[predicted] + recall * tree.depths[true]
+    return _floats(shared), _floats(below)
 
 
 def small_class_accuracy(

@@ -54,6 +54,16 @@ class Penalty(ABC):
         return builders.from_matrix(matrix, classes)
 
     @staticmethod
+    def from_utilities(gains: npt.ArrayLike, classes: Sequence[str] | None = None) -> Penalty:
+        """From gains or profits (k, k), true class first: `cost = gain[i, i] - gain[i, j]`.
+
+        What an answer falls short of the right one. In each row the right answer must gain most.
+        """
+        from untrue.penalty import builders
+
+        return builders.from_utilities(gains, classes)
+
+    @staticmethod
     def from_rules(
         classes: Sequence[str] | int,
         rules: Mapping[tuple[Any, Any], float],

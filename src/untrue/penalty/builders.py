@@ -12,7 +12,7 @@ import numpy.typing as npt
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import Ints, check_classes, real_numbers
+from untrue.penalty.base import Floats, Ints, check_classes, real_numbers
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
@@ -20,7 +20,34 @@ from untrue.penalty.tree import TreePenalty
 Pair = tuple[str | int, str | int]
 
 
+def from_utilities(gains: Any, classes: Sequence[str] | None = None) -> DensePenalty:
+    table, names = _square(gains, classes, "A table of gains")
+    if not np.isfinite(table).all():
+        i, j = map(int, np.argwhere(~np.isfinite(table))[0])
+        raise PenaltyError(
+            f"Gain of answering {names[j]!r} for {names[i]!r} (row {i}, column {j}) is "
+            f"{table[i, j]}: gains must be finite."
+        )
+    best = table.argmax(axis=1)
+    right = np.diagonal(table)
+    for i in np.flatnonzero(table.max(axis=1) > right)[:1].tolist():
+        raise PenaltyError(
+            f"Row {names[i]!r} gains {table[i, best[i]]:g} by answering {names[best[i]]!r}, more "
+            f"than {right[i]:g} by the right answer: then {names[i]!r} should be answered so, and "
+            "is no class of its own. Are rows the true class?"
+        )
+    return DensePenalty(names, right[:, None] - table)
+
+
 def from_matrix(matrix: Any, classes: Sequence[str] | None = None) -> DensePenalty:
+    costs, names = _square(matrix, classes, "A penalty matrix")
+    return DensePenalty(names, costs)
+
+
+def _square(
+    matrix: Any, classes: Sequence[str] | None, what: str
+) -> tuple[Floats, tuple[str, ...]]:
+    """A square table as numbers, and the names of its classes."""
     names = _table_names(matrix)
     if names is not None:
         if classes is not None and list(classes) != names:
@@ -29,16 +56,21 @@ def from_matrix(matrix: Any, classes: Sequence[str] | None = None) -> DensePenal
                 f"{_shown(classes)}: leave one of them out."
             )
         classes = names
-    _refuse_other_forms(matrix)
-    costs = real_numbers(matrix, "A penalty matrix")
+    _refuse_other_forms(matrix, what)
+    costs = real_numbers(matrix, what)
     if not costs.size:
-        raise PenaltyError("A penalty matrix needs at least one class; this one is empty.")
+        raise PenaltyError(f"{what} needs at least one class; this one is empty.")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
-        raise PenaltyError(f"A penalty matrix must be square; got shape {costs.shape}.")
-    return DensePenalty(check_classes(len(costs) if classes is None else classes), costs)
+        raise PenaltyError(f"{what} must be square; got shape {costs.shape}.")
+    found = check_classes(len(costs) if classes is None else classes)
+    if len(found) != len(costs):
+        raise PenaltyError(
+            f"The matrix has shape {costs.shape}, but {len(found)} classes are named."
+        )
+    return costs, found
 
 
-def _refuse_other_forms(given: Any) -> None:
+def _refuse_other_forms(given: Any, what: str) -> None:
     """Costs that are stated in another form have a door of their own."""
     if isinstance(given, str | os.PathLike):
         found = f"{str(given)!r}. For a file: Penalty.load(path)."
@@ -50,7 +82,7 @@ def _refuse_other_forms(given: Any) -> None:
         found = "None."
     else:
         return
-    raise PenaltyError(f"A penalty matrix is a table; got {found}")
+    raise PenaltyError(f"{what} is a table; got {found}")
 
 
 def _table_names(table: Any) -> list[str] | None:

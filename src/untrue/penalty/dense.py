@@ -39,7 +39,12 @@ class DensePenalty(Penalty):
         self._complain(costs, ~np.isfinite(costs), "costs must be finite")
         self._complain(costs, costs < 0, "costs must not be negative")
         self._complain(costs, costs > MOST_COST, TOO_GREAT)
-        self._complain(costs, np.eye(k, dtype=bool) & (costs != 0), "the diagonal must be zero")
+        self._complain(
+            costs,
+            np.eye(k, dtype=bool) & (costs != 0),
+            "the diagonal must be zero, a right answer is free. Gains or profits become costs by "
+            "Penalty.from_utilities(gains)",
+        )
         object.__setattr__(self, "costs", costs)
 
     def _complain(self, costs: Floats, bad: npt.NDArray[np.bool_], rule: str) -> None:
