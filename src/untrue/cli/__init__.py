@@ -40,6 +40,7 @@ COMMANDS = {
     "fit": ("untrue.cli.fit:app", "Train a classifier on your own data by what mistakes cost."),
     "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),
     "audit": ("untrue.cli.audit:app", "Say what the mistakes in a file of predictions cost."),
+    "calibrate": ("untrue.cli.calibrate:app", "Make probabilities as sure as they are right."),
     "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
     "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),
     "penalty": ("untrue.cli.penalty:app", "Show, check, convert and start files of costs."),

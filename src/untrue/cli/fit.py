@@ -121,6 +121,8 @@ def fit(
     kept = found.variants[found.chosen]
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))
+    for note in found.notes:
+        say(where, f"Note: {note}.")
     say(where, f"{made / 'page.html'}")
     say(where, str(made))
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from untrue.cli import options
-from untrue.errors import ArgumentError
 
 app = typer.Typer()
 
@@ -47,13 +46,9 @@ def predict(
 
     The file has a row for each example; `untrue audit` reads it as is.
     """
-    from untrue.atomic_files import check_parent
+    from untrue.tools.writing import check_table_target
 
-    check_parent(out)
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ArgumentError(f"`--out` must end in .csv or .parquet; got {out}.")
-    if out.resolve() == data.resolve():
-        raise ArgumentError(f"`--out` must not be the data themselves, {data}.")
+    check_table_target(out, data)
     from untrue.penalty import Penalty
     from untrue.tools.fitting.model_folder import load_model
     from untrue.tools.fitting.predict import default_decision, read_data, write_predictions

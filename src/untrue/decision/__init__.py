@@ -4,8 +4,16 @@ NumPy arrays and torch tensors alike: what comes in as one goes out as one. Torc
 only when a tensor comes in.
 """
 
-from untrue.decision.calibration import Temperature, calibrate
+from untrue.decision.calibration import Temperature, calibrate, temperature_interval
 from untrue.decision.least_cost import decide
 from untrue.decision.posteriors import Inverted, invert, posterior
 
-__all__ = ["Inverted", "Temperature", "calibrate", "decide", "invert", "posterior"]
+__all__ = [
+    "Inverted",
+    "Temperature",
+    "calibrate",
+    "decide",
+    "invert",
+    "posterior",
+    "temperature_interval",
+]

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -150,6 +151,44 @@ def calibrate(
     else:
         inverse = hottest if loss.slope(hottest) >= 0 else _root(loss.slope, usual)
     return Temperature(loss.scale / inverse)
+
+
+def temperature_interval(
+    logits: ArrayOrTensor, target: ArrayOrTensor, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """The temperatures that held-out data do not speak against: an interval by likelihood ratio.
+
+    All T under which the log-likelihood of N examples lies within `z^2 / 2` of the greatest, z
+    being the normal quantile (1.96 at 95 %). From 0 where every target has the greatest logit of
+    its row, to infinity where the logits may as well tell nothing.
+
+    >>> low, high = temperature_interval([[4.0, 0.0]] * 40, [0] * 30 + [1] * 10)
+    >>> round(low, 2), round(high, 2)
+    (2.14, 9.57)
+    """
+    if not 0 < confidence < 1:
+        raise ArgumentError(f"`confidence` must lie strictly between 0 and 1; got {confidence}.")
+    scores = read_scores(logits, "logits")
+    labels = read_labels(target, "target", scores.shape[1])
+    check_same_length(logits=scores, target=labels)
+    if not labels.size:
+        raise DataError("`logits` must hold at least one example to calibrate on; got none.")
+    loss = _Likelihood(scores, labels, np.broadcast_to(1.0, labels.shape))
+    if loss.spread == 0:
+        return 0.0, math.inf
+    usual = 5 / loss.mean_spread
+    no_better_than_chance = not loss.separable and loss.slope(0.0) >= 0
+    best = usual if loss.separable else 1e-3 / loss.spread
+    if not loss.separable and not no_better_than_chance:
+        best = _root(loss.slope, usual)
+    least = loss.floor if loss.separable else loss.value(0.0 if no_better_than_chance else best)
+    most = least + NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / (2 * loss.total)
+    low, high = 0.0, math.inf
+    if not loss.separable:
+        low = loss.scale / _root(lambda b: loss.value(b) - most, best)
+    if loss.value(0.0) > most:
+        high = loss.scale / _root(lambda b: most - loss.value(b), best)
+    return low, high
 
 
 def _read_weight(weight: ArrayOrTensor) -> FloatArray:

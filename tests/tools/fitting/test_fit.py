@@ -49,6 +49,13 @@ def test_every_way_is_measured_on_the_same_unseen_examples(fitted: FitResult) ->
         assert variant.change.expected_cost.value == pytest.approx(difference)
 
 
+def test_a_calibration_on_few_examples_is_not_to_be_trusted(fitted: FitResult) -> None:
+    assert fitted.sizes[1] == 36
+    (note,) = fitted.notes
+    assert "calibrated on 36 examples, too few to trust" in note
+    assert "--validation-share" in note
+
+
 def test_the_costs_are_heard(fitted: FitResult) -> None:
     before, after = fitted.variants[0].summary, fitted.variants[fitted.chosen].summary
     assert fitted.zone_above == 1.0

@@ -96,7 +96,7 @@ def decision_sentence(found: AuditResult) -> str:
     if ece > 0.1:
         text += (
             f" The probabilities are off by {100 * ece:.0f} points on average: calibrate them "
-            "first (untrue.calibrate), on data the model has not seen."
+            "first, on data the model has not seen (`untrue calibrate FILE --out FILE`)."
         )
     return text
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch.nn.functional as F
 from torch import nn
 
-from untrue.decision import calibrate, decide
+from untrue.decision import calibrate, decide, temperature_interval
 from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
 from untrue.losses import registry
 from untrue.metrics import Cells, Summary, confusion_cells, summary
@@ -22,6 +22,7 @@ from untrue.networks import NetworkSpec, choose
 from untrue.penalty import Penalty
 from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
+from untrue.tools.auditing.calibration import known_within, trust
 from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.reading.images import warn_of_absent
@@ -58,6 +59,7 @@ class FitResult:
 
     variants   the plain model first (when there is one), then the model that is kept
     chosen     position in `variants` of the model that is kept, deciding by the most probable class
+    notes      what speaks against trusting it
     zone_above errors that cost more are in the zone
     """
 
@@ -70,6 +72,7 @@ class FitResult:
     baseline_history: History | None
     sizes: tuple[int, int, int]
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 def fit(
@@ -154,6 +157,7 @@ def fit(
         baseline_history=made[plain_name][1] if len(made) == 2 else None,
         sizes=(len(parts.train), len(parts.validation), len(parts.test)),
         seconds=time.perf_counter() - started,
+        notes=_doubts(logits_of(net, inputs[parts.validation]), labels[parts.validation]),
     )
 
 
@@ -257,6 +261,13 @@ def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -
             stacklevel=4,
         )
     return found
+
+
+def _doubts(logits: npt.NDArray[np.float32], labels: IntArray) -> tuple[str, ...]:
+    """What speaks against trusting the calibration."""
+    within = known_within(logits, *temperature_interval(logits, labels))
+    doubt = trust(len(labels), within)
+    return () if doubt is None else (f"{doubt}; more data, or a larger --validation-share, help",)
 
 
 def _measured(

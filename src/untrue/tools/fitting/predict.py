@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.atomic_files import placed_file
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import IntArray
@@ -24,6 +23,7 @@ from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.sources import Labels, Source, open_source
 from untrue.tools.reading.tables import listed
+from untrue.tools.writing import write_table
 
 DECISIONS = ("argmax", "cost", "tuned")
 
@@ -131,7 +131,7 @@ def write_predictions(found: Predicted, path: Path) -> Path:
     Columns: the name of the example, where it has one; `truth`, where the data had labels;
     `predicted`; `prob_CLASS` for each class.
     """
-    arrow, csv_writer = need("pyarrow", "Predicting"), need("pyarrow.csv", "Predicting")
+    arrow = need("pyarrow", "Predicting")
     names = np.array([*found.classes, abstained_text(found.classes)], dtype=object)
     columns: dict[str, Any] = {}
     if found.ids is not None:
@@ -141,14 +141,4 @@ def write_predictions(found: Predicted, path: Path) -> Path:
         columns["truth"] = true[found.truth.codes].tolist()
     columns["predicted"] = names[found.predicted].tolist()
     columns |= {f"prob_{name}": found.probs[:, j] for j, name in enumerate(found.classes)}
-    table = arrow.table(columns)
-    if path.suffix.lower() == ".parquet":
-        parquet = need("pyarrow.parquet", "Predicting")
-        with placed_file(path) as temporary:
-            parquet.write_table(table, temporary)
-    elif path.suffix.lower() == ".csv":
-        with placed_file(path) as temporary:
-            csv_writer.write_csv(table, temporary)
-    else:
-        raise ArgumentError(f"`--out` must end in .csv or .parquet; got {path}.")
-    return path
+    return write_table(arrow.table(columns), path)

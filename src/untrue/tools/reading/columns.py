@@ -50,12 +50,8 @@ def choose(
     """
     notes: list[str] = []
     file.check([name for name in (truth, predicted) if name is not None])
-    truth = truth or _guess(file, TRUTH, classes)
-    if truth is None:
-        raise DataError(
-            f"{file.path} has no column that is clearly the truth; name it with --truth. "
-            f"It has: {listed(file.names)}."
-        )
+    truth = find_truth(file, classes, truth, needed=True)
+    assert truth is not None
     found = _asked_probs(file, classes, probs, notes) if probs else None
     if predicted is None:
         predicted = _guess(file, PREDICTED, classes)
@@ -70,6 +66,53 @@ def choose(
     named = _guess(file, NAMES, classes)
     taken = {truth, predicted, *(found or ())}
     return Columns(truth, predicted, found, None if named in taken else named, tuple(notes))
+
+
+def find_truth(
+    file: TableFile, classes: Sequence[str], asked: str | None, *, needed: bool
+) -> str | None:
+    """The column of the true labels, as asked or by its name; None where there is none."""
+    file.check([] if asked is None else [asked])
+    truth = asked or _guess(file, TRUTH, classes)
+    if truth is None and needed:
+        raise DataError(
+            f"{file.path} has no column that is clearly the truth; name it with --truth. "
+            f"It has: {listed(file.names)}."
+        )
+    return truth
+
+
+def probability_columns(
+    file: TableFile, asked: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of probabilities and the class of each, where the classes are not known: by a
+    prefix before each class, or as asked for by name."""
+    if asked is not None:
+        names = [name.strip() for name in asked.split(",")]
+        if len(names) > 1 or names[0] in file.names:
+            file.check(names)
+            prefix = next((p for p in PREFIXES if all(n.startswith(p) for n in names)), "")
+            return _two(file, names, prefix)
+        return _two(file, [name for name in file.names if name.startswith(asked)], asked)
+    for prefix in PREFIXES:
+        found = [name for name in file.names if name.startswith(prefix)]
+        if len(found) > 1:
+            return _two(file, found, prefix)
+    raise DataError(
+        f"{file.path} has no columns that are clearly probabilities (prob_CLASS for each class); "
+        f"name them with --probs. It has: {listed(file.names)}."
+    )
+
+
+def _two(
+    file: TableFile, names: Sequence[str], prefix: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if len(names) < 2:
+        raise DataError(
+            f"{file.path} must have a column of probabilities for each of at least two classes; "
+            f"--probs finds {listed(names) or 'none'}. It has: {listed(file.names)}."
+        )
+    return tuple(names), tuple(name.removeprefix(prefix) for name in names)
 
 
 def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:

@@ -1,0 +1,97 @@
+"""`untrue calibrate`: probabilities as sure as they are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from untrue.cli import options
+
+if TYPE_CHECKING:
+    from untrue.tools.auditing.calibration import CalibratedFile
+
+app = typer.Typer()
+
+EXAMPLE = (
+    "Example: `untrue calibrate predictions.csv --out calibrated.csv`, or with predictions of "
+    "examples kept apart for it: `untrue calibrate predictions.csv --on held-out.csv --out "
+    "calibrated.csv`"
+)
+
+
+@app.command(epilog=EXAMPLE)
+def calibrate(
+    predictions: Annotated[
+        Path, typer.Argument(help="A table with probabilities, .csv or .parquet.")
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")],
+    on: Annotated[
+        Path | None,
+        typer.Option(
+            help="Predictions of examples the model has not seen, with their truth, to calibrate "
+            "by; else the predictions themselves."
+        ),
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
+    ] = None,
+    probs: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of the probabilities: the prefix before every class name, or all the "
+            "columns with commas between; else guessed.",
+            metavar="PREFIX|COLS",
+        ),
+    ] = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+) -> None:
+    """Make the probabilities in a file of predictions as sure as they are right.
+
+    Finds one temperature by the true labels, divides the log-probabilities by it, and writes the
+    file with the probabilities changed and all else as it was. The order of the classes stays;
+    answers by least expected cost may change. The model must not have learned from these examples.
+    """
+    from untrue.cli.console import console, say
+    from untrue.tools.auditing.calibration import calibrate_file, trust
+    from untrue.tools.writing import check_table_target
+
+    check_table_target(out, predictions, *([] if on is None else [on]))
+    found = calibrate_file(
+        predictions,
+        out,
+        on=on,
+        truth=truth,
+        probs=probs,
+        delimiter=delimiter,
+        classes=options.names(classes),
+    )
+    where = console()
+    say(where, finding(found))
+    if found.before is not None and found.after is not None:
+        say(
+            where,
+            f"calibration error {found.before:.1f} % before, {found.after:.1f} % after, on "
+            "examples that the temperature was not fitted to",
+        )
+    doubt = trust(found.n, found.known_within)
+    if doubt is not None:
+        say(where, f"Note: {doubt}.")
+    say(where, str(out))
+
+
+def finding(found: CalibratedFile) -> str:
+    """The temperature, and what it says about the model."""
+    if found.low > 1:
+        model = "too sure of its answers"
+    elif found.high < 1:
+        model = "not sure enough of its answers"
+    else:
+        model = "about as sure as it was right, as far as these examples tell"
+    return (
+        f"{found.source}: temperature {found.temperature:.3g} (95 % interval {found.low:.3g} to "
+        f"{found.high:.3g}), fitted to {found.n:,} examples of {found.fitted_to}: the model was "
+        f"{model}"
+    )

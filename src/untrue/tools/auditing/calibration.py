@@ -1,0 +1,205 @@
+"""A file of predictions with its probabilities made as sure as they are right: `untrue calibrate`.
+
+Needs no torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.decision import Temperature, calibrate, temperature_interval
+from untrue.errors import ArgumentError, DataError
+from untrue.metrics import ece
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.penalty.stated import class_names
+from untrue.tools.auditing.audit import BINS, check_probs
+from untrue.tools.needs import need
+from untrue.tools.reading.columns import find_truth, probability_columns
+from untrue.tools.reading.labels import positions
+from untrue.tools.reading.tables import Kind, TableFile, codes, matrix, open_table, read_table
+from untrue.tools.writing import write_table
+
+FOLDS = 5
+# Probabilities below this, zero above all, count as this before their logarithm is taken.
+LEAST_PROB = 1e-12
+# Known less well than so many points, a model's certainty is not worth relying on.
+TOO_VAGUE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedFile:
+    """What `calibrate_file` found.
+
+    low, high     the temperatures that the examples do not speak against, at 95 %
+    known_within  how far the mean certainty of an answer may be off over these, in points
+    n             examples that the temperature was fitted to, of `fitted_to`
+    before, after calibration errors of the file (%), None where it has no truth; `after` is about
+                  examples that the temperature was not fitted to
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    fitted_to: str
+    n: int
+    temperature: float
+    low: float
+    high: float
+    known_within: float
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    file: TableFile
+    columns: tuple[str, ...]
+    classes: tuple[str, ...]
+    logits: FloatArray
+    true: IntArray | None
+
+
+def calibrate_file(
+    path: Path,
+    out: Path,
+    *,
+    on: Path | None = None,
+    truth: str | None = None,
+    probs: str | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> CalibratedFile:
+    """Write the predictions at `path` to `out`, their probabilities at the temperature that suits.
+
+    on       predictions of examples that the model has not seen, with their truth, to find the
+             temperature by; without it those at `path` are used
+    probs    the prefix of the columns of probabilities, or the columns with commas between
+    classes  the names that labels 0, 1, ... stand for
+
+    One temperature for all: the order of the classes stays, and so does every other column.
+    """
+    given = _read(path, truth, probs, delimiter, classes, needs_truth=on is None)
+    fitted = given if on is None else _read(on, truth, probs, delimiter, classes, needs_truth=True)
+    if set(fitted.classes) != set(given.classes):
+        odd = sorted(set(fitted.classes) ^ set(given.classes))
+        raise DataError(f"{on} and {path} must have the same classes; {odd[0]!r} is in one only.")
+    assert fitted.true is not None
+    found = calibrate(fitted.logits, fitted.true)
+    low, high = temperature_interval(fitted.logits, fitted.true)
+    _write(given, found, out)
+    before = after = None
+    if given.true is not None:
+        before = 100 * ece(Temperature(1.0)(given.logits), given.true, BINS)
+        changed = found(given.logits) if on is not None else _by_folds(given.logits, given.true)
+        after = 100 * ece(changed, given.true, BINS)
+    return CalibratedFile(
+        source=str(path),
+        columns=given.columns,
+        fitted_to=str(fitted.file.path),
+        n=len(fitted.true),
+        temperature=found.temperature,
+        low=low,
+        high=high,
+        known_within=known_within(fitted.logits, low, high),
+        before=before,
+        after=after,
+    )
+
+
+def known_within(logits: npt.NDArray[Any], low: float, high: float) -> float:
+    """Half the distance of the mean probability of the answer at two temperatures, in points."""
+
+    def certainty(temperature: float) -> float:
+        if temperature == 0:
+            return 1.0
+        if temperature == math.inf:
+            return 1 / int(logits.shape[1])
+        return float(Temperature(temperature)(logits).max(axis=1).mean())
+
+    return 50 * (certainty(low) - certainty(high))
+
+
+def trust(n: int, within: float) -> str | None:
+    """A sentence on a calibration that is not to be relied on; None where it is."""
+    if within <= TOO_VAGUE:
+        return None
+    return (
+        f"the probabilities are calibrated on {n:,} examples, too few to trust: how sure the "
+        f"answers are is known to within {within:.0f} points only"
+    )
+
+
+def _read(
+    path: Path,
+    truth: str | None,
+    probs: str | None,
+    delimiter: str | None,
+    label_names: Sequence[str] | None,
+    *,
+    needs_truth: bool,
+) -> _Read:
+    file = open_table(path, delimiter=delimiter)
+    columns, suffixes = probability_columns(file, probs)
+    classes = tuple(class_names(suffixes, label_names))
+    column = find_truth(file, classes, truth, needed=needs_truth)
+    wanted: dict[str, Any] = dict.fromkeys(columns, "number")
+    table = read_table(file, wanted | ({} if column is None else {column: "label"}))
+    values = matrix(table, columns, file)
+    check_probs(values, columns, str(path))
+    true = None
+    if column is not None:
+        found, names = codes(table, column, file)
+        named = class_names(names, label_names)
+        true = positions(found, named, classes, column=column, source=str(path))
+    logits = np.log(np.maximum(values.astype(np.float64), LEAST_PROB))
+    order = np.argsort(np.array(classes, dtype=object), kind="stable")
+    if true is not None:
+        true = np.argsort(order)[true]
+    return _Read(
+        file,
+        tuple(columns[i] for i in order.tolist()),
+        tuple(classes[i] for i in order.tolist()),
+        np.ascontiguousarray(logits[:, order]),
+        true,
+    )
+
+
+def _by_folds(logits: FloatArray, true: IntArray) -> FloatArray:
+    """Probabilities at the temperature of the other folds, so that none is judged by itself."""
+    fold = np.random.default_rng(0).permutation(len(true)) % min(FOLDS, len(true))
+    probs = np.empty_like(logits)
+    for number in np.unique(fold).tolist():
+        own = fold == number
+        others = calibrate(logits[~own], true[~own]) if not own.all() else Temperature(1.0)
+        probs[own] = others(logits[own])
+    return probs
+
+
+def _write(given: _Read, temperature: Temperature, out: Path) -> None:
+    """The file as it is, but for its probabilities."""
+    if out.resolve() == given.file.path.resolve():
+        raise ArgumentError(f"`--out` must not be the predictions themselves, {out}.")
+    arrow = need("pyarrow", "Calibrating")
+    file = given.file
+    rest = [name for name in file.names if name not in set(given.columns)]
+    # As text a CSV file's cells come back as they were; a Parquet file's have types to keep.
+    kind: Kind = "any" if file.is_parquet else "label"
+    kept = read_table(file, dict.fromkeys(rest, kind)) if rest else None
+    probs = temperature(given.logits)
+    place = {name: j for j, name in enumerate(given.columns)}
+    columns: dict[str, Any] = {}
+    for name in file.names:
+        if name in place:
+            columns[name] = probs[:, place[name]]
+        else:
+            assert kept is not None
+            column = kept[name]
+            dictionary = arrow.types.is_dictionary(column.type) and not file.is_parquet
+            columns[name] = column.cast(arrow.string()) if dictionary else column
+    write_table(arrow.table(columns), out)

@@ -1,0 +1,63 @@
+"""`untrue calibrate` from a file to a file, as a person runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from untrue import Temperature
+from untrue.cli import exit_code
+
+
+@pytest.fixture
+def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    logits = 3.0 * rng.normal(size=(60, 2))
+    true = (rng.random(60) > Temperature(3.0)(logits)[:, 0]).astype(int)
+    table = pd.DataFrame(Temperature(1.0)(logits), columns=["prob_no", "prob_yes"])
+    table.insert(0, "truth", np.array(["no", "yes"])[true])
+    table.to_csv("p.csv", index=False)
+    return tmp_path
+
+
+def test_it_says_what_it_found_and_ends_with_the_path(
+    predictions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["calibrate", "p.csv", "--out", "c.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("p.csv: temperature ")
+    assert lines[0].endswith(
+        "fitted to 60 examples of p.csv: the model was too sure of its answers"
+    )
+    assert lines[1].startswith("calibration error ")
+    assert lines[2].startswith("Note: the probabilities are calibrated on 60 examples, too few")
+    assert lines[-1] == "c.csv"
+    found = pd.read_csv("c.csv")
+    given = pd.read_csv("p.csv")
+    assert list(found) == list(given)
+    assert (found["prob_no"] > 0.5).equals(given["prob_no"] > 0.5)
+    columns = ["prob_no", "prob_yes"]
+    assert found[columns].max(axis=1).mean() < given[columns].max(axis=1).mean() - 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["p.csv", "--out", "p.csv"], "`--out` must not be the data themselves, p.csv."),
+        (["p.csv", "--out", "c.txt"], "`--out` must end in .csv or .parquet; got c.txt."),
+        (["none.csv", "--out", "c.csv"], "There is no file none.csv."),
+        (["p.csv"], "Missing option '--out'"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], message: str, predictions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["calibrate", *words]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert shown.count("\n") == 1
+    assert [path.name for path in predictions.iterdir()] == ["p.csv"]
