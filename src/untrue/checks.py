@@ -9,6 +9,13 @@ from typing import Any
 
 from untrue.errors import ArgumentError, nearest
 
+# Far above any use: a slip of the pen ends here, not deep inside a library or with full memory.
+MOST = 10**9
+MOST_REPETITIONS = 10_000
+MOST_RESAMPLES = 10**6
+MOST_PROCESSES = 4096
+WIDEST = 64.0
+
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """One of a few words."""
@@ -23,7 +30,10 @@ def check_number(
 ) -> None:
     """A finite number from `low` to `high`, these included if `ends`."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else math.nan
+    try:
+        number = float(value) if real else math.nan
+    except OverflowError:  # a whole number past all floats
+        number = math.inf
     inside = low <= number <= high if ends else low < number < high
     if not (inside and math.isfinite(number)):
         if math.isfinite(high):
@@ -32,12 +42,26 @@ def check_number(
             rule = f"be at least {low:g}"
         else:
             rule = "be positive" if low == 0 else f"be above {low:g}"
-        raise ArgumentError(f"`{name}` must {rule}; got {value!r}.")
+        raise ArgumentError(f"`{name}` must {rule}; got {_shown(value)}.")
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> None:
-    """A whole number of at least `least`."""
+def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> None:
+    """A whole number from `least` to `most`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or int(value) < least:
         rule = f"at least {least}" if whole else f"a whole number of at least {least}"
-        raise ArgumentError(f"`{name}` must be {rule}; got {value!r}.")
+        raise ArgumentError(f"`{name}` must be {rule}; got {_shown(value)}.")
+    if int(value) > most:
+        raise ArgumentError(f"`{name}` must be at most {most:,}; got {_shown(value)}.")
+
+
+def check_seed(value: Any) -> None:
+    """What every library that draws numbers takes."""
+    check_count("seed", value, least=0, most=2**32 - 1)
+
+
+def _shown(value: Any) -> str:
+    """A value for a message; Python writes out no whole number of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"one of about {int(value.bit_length() * math.log10(2)):,} digits"
+    return repr(value)

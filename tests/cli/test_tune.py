@@ -203,7 +203,7 @@ def test_groups_come_from_a_tree_and_need_no_penalty(
         ([*BUDGET, "--confidence", "2"], "`confidence` must lie in [0.5, 1)"),
         ([*BUDGET, "--repetitions", "1"], "`repetitions` must be at least 2"),
         ([*BUDGET, "--loss", "hinge"], "Unknown loss 'hinge'"),
-        ([*BUDGET, "--trials", "-3"], "`trials` must be 0 or more; got -3"),
+        ([*BUDGET, "--trials", "-3"], "`trials` must be at least 0; got -3"),
         ([*BUDGET, "--network", "cnn"], "Network 'cnn' is for images"),
         ([*BUDGET, "--epochs", "0"], "`epochs` must be at least 1; got 0"),
         ([*BUDGET, "--learning-rate", "0"], "`learning_rate` must be positive"),

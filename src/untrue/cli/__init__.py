@@ -50,6 +50,8 @@ COMMANDS = {
 MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
 UNPRINTED = 3
+# Of an error: a name or a number in it may be of any length.
+LONGEST_LINE = 2000
 
 
 def available() -> dict[str, tuple[str, str]]:
@@ -149,7 +151,9 @@ def exit_code(arguments: list[str]) -> int:
 
 
 def complain(message: str) -> int:
-    print("error:", visible(" ".join(message.split())), file=sys.stderr)
+    line = visible(" ".join(message.split()))
+    line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
+    print("error:", line, file=sys.stderr)
     return 2
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from untrue.checks import check_number
+from untrue.checks import check_number, check_seed
 from untrue.cli import options
 from untrue.cli.console import console, say, show
 from untrue.cli.options import training
@@ -64,6 +64,7 @@ def fit(
     seen, prints before and after, and writes a folder that `untrue predict` takes.
     """
     check_number("alpha", alpha, 0.0, 1.0)
+    check_seed(seed)
     settings = replace(
         OWN_DATA,
         epochs=epochs,

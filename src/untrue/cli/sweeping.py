@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from untrue.checks import MOST_PROCESSES, check_count
 from untrue.cli.console import say
-from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,8 +86,8 @@ def share_cores(jobs: int | None, threads: int | None, device: str | None) -> tu
     from untrue.lab.machine import cores
 
     for name, value in (("jobs", jobs), ("threads", threads)):
-        if value is not None and value < 1:
-            raise ArgumentError(f"`{name}` must be at least 1; got {value}.")
+        if value is not None:
+            check_count(name, value, most=MOST_PROCESSES)
     if jobs is None:
         jobs = 1 if kind_of_device(device) == "cuda" else cores()
     return jobs, threads or max(1, cores() // jobs)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from untrue.checks import MOST_REPETITIONS, check_count, check_seed
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
 from untrue.lab.experiments import SCALES, scaled_validation
@@ -79,8 +80,8 @@ class Design:
     normalization: str = "max"
 
     def __post_init__(self) -> None:
-        if self.repetitions < 1:
-            raise ArgumentError(f"`repetitions` must be at least 1; got {self.repetitions}.")
+        check_count("repetitions", self.repetitions, most=MOST_REPETITIONS)
+        check_seed(self.seed)
         if self.normalization not in NORMALIZATIONS:
             raise ArgumentError(
                 f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
+from untrue.checks import MOST_REPETITIONS, check_count, check_seed
 from untrue.errors import ArgumentError, nearest
 from untrue.input_files import read_toml as read_toml_file
 from untrue.lab.records import NORMALIZATIONS
@@ -63,13 +64,17 @@ class Axes:
                     f"`loss` must be one of {', '.join(registry.MIXED)}; got {loss!r}. "
                     "The baseline (cross-entropy) is always trained."
                 )
-        if self.repetitions < 1:
-            raise ArgumentError(f"`repetitions` must be at least 1; got {self.repetitions}.")
+        check_count("repetitions", self.repetitions, most=MOST_REPETITIONS)
+        check_seed(self.seed)
         if self.normalization not in NORMALIZATIONS:
             raise ArgumentError(
                 f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
                 f"got {self.normalization!r}."
             )
+        for size in self.zone_size:
+            check_count("zone_size", size)
+        for count in self.small_count:
+            check_count("small_count", count, least=0)
         for name in ("alpha", "loss", "zone_size", "small_count"):
             values = getattr(self, name)
             if len(set(values)) < len(values):

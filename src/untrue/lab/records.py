@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_count, check_number
+from untrue.checks import WIDEST, check_count, check_number, check_seed
 from untrue.errors import ArgumentError
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
 from untrue.losses import registry
@@ -105,8 +105,9 @@ class RunConfig:
             )
         self.settings  # noqa: B018 - is checked where it is made
         check_number("width", self.width, 0.0, ends=False)
-        for name in ("validation", "seed"):
-            check_count(name, getattr(self, name), least=0)
+        check_number("width", self.width, 0.0, WIDEST)
+        check_seed(self.seed)
+        check_count("validation", self.validation, least=0)
         for name in ("limit_train", "limit_test"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from untrue.checks import check_count
+from untrue.checks import check_seed
 from untrue.errors import DivergedError
 from untrue.losses import AlphaSchedule
 from untrue.networks import NetworkSpec, from_spec, place
@@ -44,7 +44,7 @@ def train_new(
 
     Every network of a spec and seed starts from the same weights and sees the same batches.
     """
-    check_count("seed", seed, least=0)
+    check_seed(seed)
     with reproducible(seed, examples.device):
         network = place(from_spec(spec), examples.device)
         learn_scale(network, examples.inputs)

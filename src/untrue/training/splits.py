@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_seed
 from untrue.errors import ArgumentError, DataError
 
 Indices = npt.NDArray[np.int64]
@@ -39,6 +40,7 @@ def split_by_share(
     for name, share in (("test_share", test_share), ("validation_share", validation_share)):
         if not 0 < share < 0.9:
             raise ArgumentError(f"`{name}` must lie strictly between 0 and 0.9; got {share}.")
+    check_seed(seed)
     if len(labels) < FEWEST:
         raise DataError(f"At least {FEWEST} examples are needed to learn from; got {len(labels)}.")
     rng = np.random.default_rng(seed)

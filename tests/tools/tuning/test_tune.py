@@ -204,7 +204,7 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
             {"network": LogisticRegression()},
             r"`network` must be the name of a network \(.*or None.*; got LogisticRegression\(\)",
         ),
-        ({"trials": -1}, "`trials` must be 0 or more; got -1"),
+        ({"trials": -1}, "`trials` must be at least 0; got -1"),
         ({"time_limit": -1.0}, "`time_limit` must be 0 or more seconds"),
         ({"max_accuracy_drop": -1.0}, r"`max_accuracy_drop` must lie in \[0, 100\]"),
         ({"confidence": 1.5}, r"`confidence` must lie in \[0\.5, 1\)"),

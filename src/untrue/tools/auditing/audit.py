@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.decision import decide
 from untrue.errors import DataError
 from untrue.hierarchy import Hierarchy
@@ -124,6 +125,8 @@ def audit(
     Labels are matched with the penalty's classes by name; classes: the names that labels 0, 1, ...
     stand for.
     """
+    check_count("resamples", resamples, most=MOST_RESAMPLES)
+    check_seed(seed)
     read = read_predictions(
         path,
         penalty,

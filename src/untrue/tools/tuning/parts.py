@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import MOST_REPETITIONS, check_count
 from untrue.errors import ArgumentError
 from untrue.metrics.inputs import IntArray
 from untrue.training.splits import Split, split_by_share
@@ -45,6 +46,7 @@ def part(
             "`repetitions` must be at least 2: each example is judged by a model that has not "
             f"learned from it; got {repetitions}."
         )
+    check_count("repetitions", repetitions, most=MOST_REPETITIONS)
     final = split_by_share(
         labels, test_share=test_share, validation_share=watch_share, held_out=given, seed=seed
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from untrue.budgets import Budget, ResolvedBudget, resolve_all, scaled_penalty
+from untrue.checks import MOST_REPETITIONS, check_count
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
@@ -180,8 +181,7 @@ def _check(
                 f"Unknown loss {loss!r}{nearest(loss, registry.MIXED) or '.'} "
                 f"Known: {', '.join(registry.MIXED)}."
             )
-    if trials < 0:
-        raise ArgumentError(f"`trials` must be 0 or more; got {trials}.")
+    check_count("trials", trials, least=0, most=MOST_REPETITIONS)
     if time_limit is not None and not time_limit >= 0:
         raise ArgumentError(f"`time_limit` must be 0 or more seconds; got {time_limit}.")
     if max_drop is not None and not 0 <= max_drop <= 100:
