@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
+from untrue.exits import ExitAnswers, ExitRule
+from untrue.networks.exits import ExitNetwork
 from untrue.training.examples import Examples, input_tensor, network_input
 
 Objective = Callable[[Tensor, Tensor], Tensor]
-"""Outputs (N, n_outputs) and labels (N,) to the mean loss, or to the losses (N,)."""
+"""Outputs (N, n_outputs) and labels (N,) to the mean loss, or to the losses (N,). A
+`MultiExitLoss` takes a list of outputs, one an exit."""
 EVALUATION_BATCH = 512
 
 
@@ -24,6 +27,28 @@ def outputs_of(network: nn.Module, inputs: Tensor) -> list[Tensor]:
     network.eval()
     parts = [exits(network(network_input(part))) for part in torch.split(inputs, EVALUATION_BATCH)]
     return [torch.cat(of_one_exit) for of_one_exit in zip(*parts, strict=True)]
+
+
+@torch.inference_mode()
+def staged_answers(
+    network: ExitNetwork,
+    inputs: Tensor,
+    rule: ExitRule,
+    *,
+    calibrated: Sequence[Callable[[Tensor], Tensor]] | None = None,
+) -> ExitAnswers:
+    """Early answers (N,) for inputs as `Examples` holds them: see `ExitNetwork.answer`."""
+    network.eval()
+    parts = [
+        network.answer(network_input(part), rule, calibrated=calibrated)
+        for part in torch.split(inputs, EVALUATION_BATCH)
+    ]
+    return ExitAnswers(
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.exits for part in parts]),
+        np.concatenate([part.expected_cost for part in parts]),
+        rule,
+    )
 
 
 def logits_of(network: nn.Module, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -49,7 +74,13 @@ def exits(outputs: Tensor | list[Tensor] | tuple[Tensor, ...]) -> list[Tensor]:
 def batch_loss(
     objective: Objective, outputs: list[Tensor], target: Tensor, weights: Tensor | None
 ) -> Tensor:
-    """The mean loss of a batch, which is the mean over its exits where there are several."""
+    """The mean loss of a batch, which is the mean over its exits where there are several.
+
+    A loss of several exits (`untrue.MultiExitLoss`) takes them all and weighs them itself.
+    """
+    if hasattr(objective, "n_exits"):
+        several: Any = objective
+        return _mean(several(outputs, target), weights)
     losses = [_mean(objective(each, target), weights) for each in outputs]
     return losses[0] if len(losses) == 1 else torch.stack(losses).mean()
 
