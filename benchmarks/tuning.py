@@ -27,7 +27,7 @@ def main() -> None:
                 images,
                 digits,
                 budgets=BUDGET,
-                network="linear",
+                model="linear",
                 epochs=12,
                 learning_rate=5e-3,
                 repetitions=3,

@@ -29,6 +29,9 @@ _HOME = {
     "posterior": "untrue.decision",
     "exit_early": "untrue.exits",
     "Temperature": "untrue.decision",
+    "fit": "untrue.tools.fitting.fit",
+    "predict": "untrue.tools.fitting.predict",
+    "audit": "untrue.tools.auditing.audit",
     "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
@@ -71,6 +74,9 @@ if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
     from untrue.losses.registry import *  # noqa: F403
     from untrue.penalty import Penalty
+    from untrue.tools.auditing.audit import audit
+    from untrue.tools.fitting.fit import fit
+    from untrue.tools.fitting.predict import predict
     from untrue.tools.tuning.tune import tune
 
 __all__ = [
@@ -81,6 +87,7 @@ __all__ = [
     "Temperature",
     "UntrueError",
     "UntrueWarning",
+    "audit",
     "budgets",
     "calibrate",
     "decide",
@@ -88,6 +95,7 @@ __all__ = [
     "errors",
     "exit_early",
     "exits",
+    "fit",
     "functional",
     "hierarchy",
     "lab",
@@ -96,6 +104,7 @@ __all__ = [
     "networks",
     "penalty",
     "posterior",
+    "predict",
     "tune",
 ]
 __all__ += sorted(["AlphaSchedule", "BestEpoch", "ExitSchedule", *registry.CLASSES])

@@ -106,7 +106,7 @@ def test_images_in_folders_by_the_plain_loss_alone(folder: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "80 examples (images)" in done.stdout
-    assert load_model(folder / "deep/model").spec.inputs == (1, 10, 10)
+    assert load_model(folder / "deep/model").predictor.inputs == (1, 10, 10)
 
 
 def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,7 +78,7 @@ def audit(
     tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
     found = run_audit(
         predictions,
-        costs,
+        penalty=costs,
         truth=truth,
         predicted=predicted,
         probs=probs,
@@ -90,7 +90,7 @@ def audit(
         seed=seed,
     )
     # Written before it is printed: whoever reads only the first lines still has the page.
-    numbers = json.dumps(plain(as_json(found)), indent=1, allow_nan=False)
+    numbers = json.dumps(plain(found.as_dict()), indent=1, allow_nan=False)
     write_text(folder / "audit.json", f"{numbers}\n")
     if found.penalty.n_classes <= audit_page.FULL_MATRIX:
         write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
@@ -117,31 +117,3 @@ def columns_line(found: AuditResult) -> str:
     if columns.probs:
         parts.append(f"probabilities in {columns.probs[0]!r} to {columns.probs[-1]!r}")
     return f"{found.source}: {', '.join(parts)}"
-
-
-def as_json(found: AuditResult) -> dict[str, object]:
-    """The numbers for other programs."""
-    content: dict[str, object] = {
-        "source": found.source,
-        "truth": found.columns.truth,
-        "predicted": found.columns.predicted,
-        "probs": list(found.columns.probs or ()),
-        "penalty": found.penalty.fingerprint,
-        "zone_above": found.zone_above,
-        "summary": found.summary.as_dict(),
-    }
-    if found.decision is not None:
-        change = found.decision.change
-        content["least_expected_cost"] = {
-            "summary": found.decision.summary.as_dict(),
-            "changed": change.changed,
-            "change": {
-                name: {"value": part.value, "low": part.low, "high": part.high}
-                for name, part in (
-                    ("accuracy", change.accuracy),
-                    ("expected_cost", change.expected_cost),
-                    ("zone_errors", change.zone_errors),
-                )
-            },
-        }
-    return content

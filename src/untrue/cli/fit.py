@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from untrue.checks import check_number, check_seed
 from untrue.cli import options
 from untrue.cli.console import console, say, show
 from untrue.cli.options import training
 from untrue.losses import registry
-from untrue.training import OWN_DATA
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,14 +37,15 @@ def fit(
         str, typer.Option(help=f"{', '.join(registry.MIXED)} or {registry.CROSS_ENTROPY}.")
     ] = "bilinear",
     alpha: Annotated[float, typer.Option(help="Share of the cost term, 0 (plain) to 1.")] = 0.5,
-    network: options.Network = None,
+    model: options.Model = None,
     baseline: Annotated[
         bool, training("Train the plain cross-entropy model too, to compare.")
     ] = True,
-    epochs: options.Epochs = OWN_DATA.epochs,
-    patience: options.Patience = OWN_DATA.patience,
-    batch_size: options.BatchSize = OWN_DATA.batch_size,
-    learning_rate: options.LearningRate = OWN_DATA.learning_rate,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    learning_rate: options.LearningRate = None,
+    patience: options.Patience = None,
+    rounds: options.Rounds = None,
     seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
     validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
@@ -63,15 +61,6 @@ def fit(
     Trains the plain cross-entropy model beside it, measures both on examples that neither has
     seen, prints before and after, and writes a folder that `untrue predict` takes.
     """
-    check_number("alpha", alpha, 0.0, 1.0)
-    check_seed(seed)
-    settings = replace(
-        OWN_DATA,
-        epochs=epochs,
-        patience=patience,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-    )
     from untrue.penalty import Penalty
     from untrue.tools.fitting.model_folder import check_target, save_model
     from untrue.tools.reading.features import split_columns
@@ -99,21 +88,26 @@ def fit(
     with EpochLines(where) as lines:
         found = run_fit(
             source,
-            costs,
+            penalty=costs,
             loss=loss,
             alpha=alpha,
-            network=network,
-            settings=settings,
+            model=model,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            patience=patience,
+            rounds=rounds,
             seed=seed,
             baseline=baseline,
             test_share=test_share,
             validation_share=validation_share,
-            on_epoch=lines.show,
+            on_progress=lines.show,
         )
     page = fit_page(found)
     made = save_model(
         out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
     )
+    say(where, f"Model: {found.model.predictor.words()} ({found.why})")
     say(where, "")
     show(where, variants_table(found))
     changes = changes_table(found)

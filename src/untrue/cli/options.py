@@ -52,11 +52,18 @@ Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
 ImageSize = Annotated[int | None, reading("Edge to bring images to, in pixels; else near theirs.")]
 
 # A model of it.
-Network = Annotated[str | None, training("linear, mlp or cnn; else what fits the data.")]
-Epochs = Annotated[int, training("At most so many passes over the data.")]
-Patience = Annotated[int, training("Stop after so many epochs without progress.")]
-BatchSize = Annotated[int, training("Examples per step.")]
-LearningRate = Annotated[float, training("Of the optimizer, at its greatest.")]
+Model = Annotated[
+    str | None,
+    training(
+        "lightgbm, xgboost, network (what fits the data), linear, mlp or cnn; else boosted trees "
+        "for a table where LightGBM is installed, and a network for images."
+    ),
+]
+Epochs = Annotated[int | None, training("At most so many passes over the data, of a network.")]
+Patience = Annotated[int | None, training("Stop after so many epochs or rounds without progress.")]
+BatchSize = Annotated[int | None, training("Examples per step, of a network.")]
+Rounds = Annotated[int | None, training("At most so many rounds, of boosted trees.")]
+LearningRate = Annotated[float | None, training("Of the optimizer at its greatest, or a tree's.")]
 ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]
 

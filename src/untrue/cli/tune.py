@@ -11,7 +11,6 @@ from untrue.cli import options
 from untrue.cli.fit import EpochLines
 from untrue.cli.options import training
 from untrue.losses import registry
-from untrue.training import OWN_DATA
 
 app = typer.Typer()
 
@@ -65,11 +64,12 @@ def tune(
         list[str] | None,
         typer.Option(help=f"{' or '.join(registry.MIXED)}; else all. May be repeated."),
     ] = None,
-    network: options.Network = None,
-    epochs: options.Epochs = OWN_DATA.epochs,
-    patience: options.Patience = OWN_DATA.patience,
-    batch_size: options.BatchSize = OWN_DATA.batch_size,
-    learning_rate: options.LearningRate = OWN_DATA.learning_rate,
+    model: options.Model = None,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    learning_rate: options.LearningRate = None,
+    patience: options.Patience = None,
+    rounds: options.Rounds = None,
     seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
     validation_share: Annotated[
@@ -138,16 +138,17 @@ def tune(
             confidence=confidence,
             groups=tree,
             zone_above=zone_above,
-            network=network,
+            model=model,
             epochs=epochs,
-            patience=patience,
             batch_size=batch_size,
             learning_rate=learning_rate,
+            patience=patience,
+            rounds=rounds,
             test_share=test_share,
             validation_share=validation_share,
             seed=seed,
             record=record or out.with_name(f"{out.name}.tuning.sqlite"),
-            on_epoch=lines.show,
+            on_progress=lines.show,
             tell=lines.say,
         )
     page = tune_page(found)

@@ -27,7 +27,7 @@ def audited(
     columns = {f"prob_{name}": probs[:, j] for j, name in enumerate(names)}
     table = pa.table({"truth": np.array(names)[true], **columns})
     pa.parquet.write_table(table, folder / "p.parquet")
-    return audit(folder / "p.parquet", penalty, resamples=200)
+    return audit(folder / "p.parquet", penalty=penalty, resamples=200)
 
 
 def drawn(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,9 @@ from untrue import Penalty
 from untrue.metrics import Interval
 from untrue.report.document.page import render
 from untrue.report.own import fit as fit_page
-from untrue.tools.fitting.fit import FitResult, fit
+from untrue.tools.fitting.fit import fit
+from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.sources import open_source
-from untrue.training import OWN_DATA
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> FitResult:
     y = rng.integers(3, size=200)
     np.savez(path, X=rng.normal(size=(200, 4)) + y[:, None], y=y)
     costs = Penalty.from_rules(3, {("2", "1"): 9.0})
-    return fit(open_source(path), costs, settings=replace(OWN_DATA, epochs=8, learning_rate=0.01))
+    return fit(open_source(path), penalty=costs, epochs=8, learning_rate=0.01)
 
 
 def changed(found: FitResult, low: float, high: float) -> FitResult:
@@ -71,9 +70,9 @@ def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", X=rng.normal(size=(60, 2)) + y[:, None], y=y)
     alone = fit(
         open_source(tmp_path / "d.npz"),
-        None,
+        penalty=None,
         loss="cross-entropy",
-        settings=replace(OWN_DATA, epochs=3),
+        epochs=3,
     )
     alone = dataclasses.replace(alone, variants=alone.variants[:1])
     assert fit_page.changes_table(alone) is None

@@ -37,7 +37,7 @@ def test_all_measures_are_those_of_the_library(
 ) -> None:
     true, probs = answers
     penalty = Penalty.from_hierarchy(TREE, cost={1: 1.0, 2: 5.0})
-    found = audit(write(tmp_path / "p.parquet", true, probs), penalty, resamples=200)
+    found = audit(write(tmp_path / "p.parquet", true, probs), penalty=penalty, resamples=200)
     cm = metrics.confusion_matrix(true, probs.argmax(axis=1), 4)
     groups = [0, 0, 1, 1]
     s = found.summary
@@ -63,7 +63,9 @@ def test_the_bins_of_the_calibration_give_the_calibration_error(
     answers: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     true, probs = answers
-    found = audit(write(tmp_path / "p.parquet", true, probs), Penalty.from_rules(CLASSES, {}))
+    found = audit(
+        write(tmp_path / "p.parquet", true, probs), penalty=Penalty.from_rules(CLASSES, {})
+    )
     assert found.calibration is not None
     gap = sum(b.count * abs(b.confidence - b.accuracy) for b in found.calibration) / len(true)
     assert gap == pytest.approx(found.summary.ece)
@@ -96,7 +98,7 @@ def test_the_zone_means_one_thing_everywhere(
     assert Budget.parse("zone <= 1%").resolve(penalty).judge(cm).errors == expected
     given = Budget.parse("zone <= 1%").resolve(Penalty.from_rules(CLASSES, {}), zone=penalty)
     assert given.judge(cm).errors == expected
-    found = audit(write(tmp_path / "p.parquet", true, probs), penalty)
+    found = audit(write(tmp_path / "p.parquet", true, probs), penalty=penalty)
     assert found.summary.zone_errors == expected
     spec = PenaltySpec("matrix", costs=tuple(map(tuple, matrix.tolist())))
     np.testing.assert_array_equal(spec.mask(DatasetInfo("own", tuple(CLASSES), (), "", 0, 0)), zone)
@@ -113,8 +115,8 @@ def test_numbers_are_never_taken_for_named_classes_unless_it_is_said_which(
     pa.parquet.write_table(table, tmp_path / "p.parquet")
     costs = Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0})
     with pytest.raises(DataError, match=r"column 'truth', holds an unknown label .*--classes"):
-        audit(tmp_path / "p.parquet", costs)
-    found = audit(tmp_path / "p.parquet", costs, classes=sorted(CLASSES))
+        audit(tmp_path / "p.parquet", penalty=costs)
+    found = audit(tmp_path / "p.parquet", penalty=costs, classes=sorted(CLASSES))
     assert found.summary.expected_cost == pytest.approx(costs.cost(true, predicted).mean())
 
 
@@ -124,8 +126,11 @@ def test_a_penalty_without_names_takes_those_of_the_labels_in_sorted_order(
     true, probs = answers
     named = Penalty.from_rules(sorted(CLASSES), {("cat", "dog"): 9.0})
     path = write(tmp_path / "p.parquet", true, probs, predicted=np.array(CLASSES)[probs.argmax(1)])
-    found = audit(path, Penalty.from_matrix(named.matrix()), resamples=50)
-    assert found.summary.expected_cost == audit(path, named, resamples=50).summary.expected_cost
+    found = audit(path, penalty=Penalty.from_matrix(named.matrix()), resamples=50)
+    assert (
+        found.summary.expected_cost
+        == audit(path, penalty=named, resamples=50).summary.expected_cost
+    )
     assert found.columns.probs == tuple(f"prob_{name}" for name in sorted(CLASSES))
     assert "in sorted order: carp, cat, dog, pike" in found.notes[0]
 
@@ -137,7 +142,7 @@ def test_abstentions_are_counted_and_left_out_on_both_sides(
     predicted = np.array([*CLASSES, "(abstained)"], dtype=object)[probs.argmax(axis=1)]
     predicted[:100] = "(abstained)"
     path = write(tmp_path / "p.parquet", true, probs, predicted=predicted.astype(str))
-    found = audit(path, Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0}))
+    found = audit(path, penalty=Penalty.from_rules(CLASSES, {("cat", "dog"): 9.0}))
     assert (found.summary.n, found.summary.abstained) == (1400, 100)
     assert found.decision is not None
     assert found.decision.summary.n == 1400

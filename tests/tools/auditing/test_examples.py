@@ -32,6 +32,6 @@ def test_a_full_cell_names_only_some() -> None:
 def test_audit_names_examples_by_the_column_that_names_them(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("file,truth,predicted\na.png,cat,dog\nb.png,dog,dog\n")
-    assert audit(path, COSTS, resamples=10).examples == (CellExamples(0, 1, ("a.png",)),)
+    assert audit(path, penalty=COSTS, resamples=10).examples == (CellExamples(0, 1, ("a.png",)),)
     path.write_text("truth,predicted\ncat,dog\ndog,dog\n")
-    assert audit(path, COSTS, resamples=10).examples == (CellExamples(0, 1, ("row 1",)),)
+    assert audit(path, penalty=COSTS, resamples=10).examples == (CellExamples(0, 1, ("row 1",)),)

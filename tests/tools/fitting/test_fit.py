@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,19 +14,19 @@ from sklearn.datasets import load_digits
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.networks import NetworkSpec
-from untrue.tools.fitting.fit import FitResult, fit, labels_of
+from untrue.tools.fitting.fit import fit, labels_of
 from untrue.tools.fitting.predict import predict, read_data
+from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import open_source
-from untrue.training import OWN_DATA
 
-ONE = replace(OWN_DATA, epochs=1)
-QUICK = replace(OWN_DATA, epochs=12, patience=4, learning_rate=5e-3)
+ONE: dict[str, Any] = {"epochs": 1}
+QUICK: dict[str, Any] = {"epochs": 12, "patience": 4, "learning_rate": 5e-3}
 
 
 @pytest.fixture(scope="module")
 def fitted(patients_csv: Path, patient_costs: Penalty) -> FitResult:
-    return fit(open_source(patients_csv, target="diagnosis"), patient_costs, settings=QUICK)
+    return fit(open_source(patients_csv, target="diagnosis"), penalty=patient_costs, **QUICK)
 
 
 def test_every_way_is_measured_on_the_same_unseen_examples(fitted: FitResult) -> None:
@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_same_model(
     torch.manual_seed(123)  # the caller's random state must not matter, and must come back
     state = torch.get_rng_state()
     source = open_source(patients_csv, target="diagnosis")
-    again = fit(source, patient_costs, settings=QUICK, baseline=False)
+    again = fit(source, penalty=patient_costs, **QUICK, baseline=False)
     assert torch.equal(torch.get_rng_state(), state)
     assert [variant.name for variant in again.variants] == [
         variant.name for variant in fitted.variants[2:]
@@ -80,8 +80,8 @@ def test_the_same_seed_gives_the_same_model(
     np.testing.assert_array_equal(again.model.probs(inputs), fitted.model.probs(inputs))
     other = fit(
         source,
-        patient_costs,
-        settings=replace(OWN_DATA, epochs=2),
+        penalty=patient_costs,
+        epochs=2,
         seed=1,
         baseline=False,
         loss="log-bilinear",
@@ -92,8 +92,8 @@ def test_the_same_seed_gives_the_same_model(
 def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -> None:
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
-        fit(source, None, settings=QUICK)
-    found = fit(source, None, loss="cross-entropy", settings=ONE)
+        fit(source, penalty=None, **QUICK)
+    found = fit(source, penalty=None, loss="cross-entropy", **ONE)
     assert [variant.name for variant in found.variants] == [
         "cross-entropy",
         "cross-entropy + least cost",
@@ -109,20 +109,20 @@ def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
     with pytest.warns(UntrueWarning, match="tells no more than chance on the validation part"):
         fit(
             source,
-            None,
+            penalty=None,
             loss="cross-entropy",
-            settings=ONE,
-            network="linear",
+            **ONE,
+            model="linear",
         )
 
 
 def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> None:
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(DataError, match=r"column 'diagnosis', holds an unknown label 'tumour'"):
-        fit(source, Penalty.from_rules(["healthy", "benign", "tumor"], {}), settings=QUICK)
+        fit(source, penalty=Penalty.from_rules(["healthy", "benign", "tumor"], {}), **QUICK)
     more = Penalty.from_rules(["healthy", "benign", "tumour", "cyst"], {})
     with pytest.warns(UntrueWarning, match="no example to learn from for cyst"):
-        found = fit(source, more, settings=ONE, baseline=False)
+        found = fit(source, penalty=more, **ONE, baseline=False)
     assert found.model.classes[3] == "cyst"
 
 
@@ -130,12 +130,16 @@ def test_unknown_losses_and_networks_are_refused(
     patients_csv: Path, patient_costs: Penalty
 ) -> None:
     source = open_source(patients_csv, target="diagnosis")
-    with pytest.raises(ArgumentError, match="Unknown loss 'bilinar'; did you mean 'bilinear'"):
-        fit(source, patient_costs, loss="bilinar")
-    with pytest.raises(ArgumentError, match=r"Unknown network 'mpl'.* Known: .*linear, mlp, cnn"):
-        fit(source, patient_costs, network="mpl")
+    with pytest.raises(
+        ArgumentError, match=r"`loss` must be .*; got 'bilinar'; did you mean 'bilinear'"
+    ):
+        fit(source, penalty=patient_costs, loss="bilinar")
+    with pytest.raises(
+        ArgumentError, match=r"Unknown model 'mpl'.* Known: lightgbm, .*linear, mlp, cnn"
+    ):
+        fit(source, penalty=patient_costs, model="mpl")
     with pytest.raises(ArgumentError, match="'cnn' is for images"):
-        fit(source, patient_costs, network="cnn")
+        fit(source, penalty=patient_costs, model="cnn")
 
 
 def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
@@ -145,11 +149,9 @@ def test_an_npz_of_numbers_is_a_table(tmp_path: Path) -> None:
     names = [f"digit {i}" for i in range(10)]
     costs = Penalty.from_rules(names[::-1], {}, default=1.0)
     with pytest.raises(DataError, match=r"column 'y', holds an unknown label '0'.*--classes NAME"):
-        fit(source, costs)
+        fit(source, penalty=costs)
     source = open_source(tmp_path / "d.npz", classes=names)
-    found = fit(
-        source, costs, settings=replace(OWN_DATA, epochs=15, learning_rate=5e-3), baseline=False
-    )
+    found = fit(source, penalty=costs, epochs=15, learning_rate=5e-3, baseline=False)
     assert source.kind == "npz table"
     assert found.variants[0].summary.accuracy > 0.7
     answers = predict(found.model, read_data(found.model, tmp_path / "d.npz", classes=names))
@@ -182,8 +184,8 @@ def test_an_npz_of_images_is_images_in_any_layout(layout: str, tmp_path: Path) -
     source = open_source(tmp_path / "d.npz")
     assert source.kind == "npz images"
     assert source.fit_preprocessing(np.arange(9)) == ImagePreprocessing(1, 8, 8)
-    found = fit(source, None, loss="cross-entropy", settings=ONE)
-    assert found.model.spec == NetworkSpec("cnn", (1, 8, 8), 10)
+    found = fit(source, penalty=None, loss="cross-entropy", **ONE)
+    assert found.model.predictor.spec == NetworkSpec("cnn", (1, 8, 8), 10)
 
 
 def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
@@ -196,11 +198,9 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
     source = open_source(tmp_path)
     held_out = len(list((tmp_path / "test").rglob("*.png")))
     costs = Penalty.from_rules(["zero", "one"], {("zero", "one"): 5.0})
-    found = fit(
-        source, costs, settings=replace(OWN_DATA, epochs=6, learning_rate=5e-3), baseline=False
-    )
+    found = fit(source, penalty=costs, epochs=6, learning_rate=5e-3, baseline=False)
     assert found.sizes[2] == held_out
-    assert found.model.spec.inputs == (1, 17, 17)
+    assert found.model.predictor.inputs == (1, 17, 17)
     assert found.variants[0].summary.accuracy > 0.9
     answers = predict(found.model, read_data(found.model, tmp_path / "test"))
     assert answers.ids is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +17,12 @@ from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.predict import predict, read_data, write_predictions
 from untrue.tools.reading.sources import array_source, open_source
-from untrue.training import OWN_DATA
 
 
 @pytest.fixture(scope="module")
 def model(patients_csv: Path, patient_costs: Penalty) -> Model:
     source = open_source(patients_csv, target="diagnosis")
-    settings = replace(OWN_DATA, epochs=8, learning_rate=5e-3)
-    return fit(source, patient_costs, settings=settings, baseline=False).model
+    return fit(source, penalty=patient_costs, epochs=8, learning_rate=5e-3, baseline=False).model
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -42,7 +39,7 @@ def test_the_rows_are_those_of_the_data_and_an_audit_reads_them(
     np.testing.assert_array_equal(probs, found.probs)
     wanted = decide(probs, patient_costs)
     assert read["predicted"].to_pylist() == [model.classes[i] for i in wanted]
-    audited = audit(out, patient_costs, resamples=50)
+    audited = audit(out, penalty=patient_costs, resamples=50)
     assert audited.decision is not None
     assert audited.decision.change.changed == 0
     # One row alone gets the answer it got among the others.
@@ -69,11 +66,11 @@ def test_abstaining_is_written_and_audited(
     assert 0 < found.abstained < 300
     out = write_predictions(found, tmp_path / "p.csv")
     assert out.read_text().count('"(abstained)"') == found.abstained
-    audited = audit(out, patient_costs, resamples=50)
+    audited = audit(out, penalty=patient_costs, resamples=50)
     assert audited.summary.abstained == found.abstained
     everything = predict(model, read_data(model, patients_csv), decision="cost")
     all_costs = audit(
-        write_predictions(everything, tmp_path / "all.csv"), patient_costs, resamples=50
+        write_predictions(everything, tmp_path / "all.csv"), penalty=patient_costs, resamples=50
     )
     assert audited.summary.expected_cost is not None
     assert all_costs.summary.expected_cost is not None

@@ -23,7 +23,7 @@ from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import MEASURES, costliest, shown, signed
-from untrue.tools.fitting.fit import FitResult, Variant
+from untrue.tools.fitting.result import FitResult, Variant
 from untrue.training.progress import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
@@ -142,7 +142,7 @@ def facts(found: FitResult) -> tuple[tuple[str, str], ...]:
         ("examples", f"{train:,} to train, {validation:,} to stop and calibrate, {test:,} to test"),
         ("loss", f"{training['loss']}, alpha {training['alpha']:g}"),
         ("penalty", repr(model.penalty)),
-        ("network", f"{model.spec.name}, inputs {' x '.join(map(str, model.spec.inputs))}"),
+        ("model", model.predictor.words()),
         ("seed", str(training["seed"])),
         ("temperature", f"{model.temperature:.3g}"),
         ("seconds", f"{found.seconds:.1f}"),

@@ -206,7 +206,7 @@ def facts(found: TuneResult) -> tuple[tuple[str, str], ...]:
         ("settings tried", f"{len(found.trials):,}, of which {found.trained} took a training"),
         ("confidence", f"{100 * found.confidence:g} %, one-sided"),
         ("penalty", repr(model.penalty)),
-        ("network", f"{model.spec.name}, inputs {' x '.join(map(str, model.spec.inputs))}"),
+        ("model", model.predictor.words()),
         ("seed", str(training["seed"])),
         ("seconds", f"{found.seconds:.1f}"),
         ("made by", f"untrue {untrue.__version__}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,35 +11,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.atomic_files import place_text
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.decision import decide
 from untrue.errors import DataError
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, summary
-from untrue.metrics.inputs import BLOCK_VALUES, IntArray
+from untrue.metrics.inputs import IntArray
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty, TreePenalty
-from untrue.penalty.stated import class_names, named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.auditing.pairing import PairedChange, paired_change
-from untrue.tools.reading.columns import Columns, choose
-from untrue.tools.reading.labels import abstained_text, positions
-from untrue.tools.reading.tables import (
-    Kind,
-    TableFile,
-    codes,
-    listed,
-    matrix,
-    open_table,
-    read_table,
-)
+from untrue.tools.reading.columns import Columns
+from untrue.tools.reading.json_numbers import plain
+from untrue.tools.reading.predictions import predictions_of
 
 BINS = 15
-# Rounded probabilities pass; what is off by more is not a probability.
-SUM_SLACK = 1e-3
 # The heights of runners-up of more values than this take longer than all the rest.
 MOST_FOR_HEIGHTS = 2 * 10**7
 
@@ -88,28 +79,47 @@ class AuditResult:
     examples: tuple[CellExamples, ...]
     notes: tuple[str, ...]
 
+    def as_dict(self) -> dict[str, object]:
+        """The numbers for other programs."""
+        content: dict[str, object] = {
+            "source": self.source,
+            "truth": self.columns.truth,
+            "predicted": self.columns.predicted,
+            "probs": list(self.columns.probs or ()),
+            "penalty": self.penalty.fingerprint,
+            "zone_above": self.zone_above,
+            "summary": self.summary.as_dict(),
+        }
+        if self.decision is not None:
+            change = self.decision.change
+            content["least_expected_cost"] = {
+                "summary": self.decision.summary.as_dict(),
+                "changed": change.changed,
+                "change": {
+                    name: {"value": part.value, "low": part.low, "high": part.high}
+                    for name, part in (
+                        ("accuracy", change.accuracy),
+                        ("expected_cost", change.expected_cost),
+                        ("zone_errors", change.zone_errors),
+                    )
+                },
+            }
+        return content
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
-    """A file of predictions: classes by position (N,), -1 where it abstains; probs (N, k).
+    def save(self, path: str | Path) -> Path:
+        """Write the numbers as JSON."""
+        text = json.dumps(plain(self.as_dict()), indent=1, allow_nan=False)
+        return place_text(Path(path), f"{text}\n")
 
-    penalty: as given, with the names of the labels where it has none of its own
-    """
-
-    file: TableFile
-    columns: Columns
-    true: IntArray
-    predicted: IntArray
-    probs: npt.NDArray[np.floating[Any]] | None
-    penalty: Penalty
-    names: tuple[str, ...] | None
-    notes: tuple[str, ...]
+    def __str__(self) -> str:
+        return str(self.summary)
 
 
 def audit(
-    path: Path,
-    penalty: Penalty,
+    data: Any,
+    y: Any = None,
     *,
+    penalty: Penalty,
     truth: str | None = None,
     predicted: str | None = None,
     probs: str | None = None,
@@ -120,15 +130,21 @@ def audit(
     resamples: int = 1000,
     seed: int = 0,
 ) -> AuditResult:
-    """Read predictions and measure them; `tree` has the penalty's classes, in their order.
+    """What the mistakes of predictions cost, and what deciding by least cost would change.
 
-    Labels are matched with the penalty's classes by name; classes: the names that labels 0, 1, ...
-    stand for.
+    data, y  a file of predictions (.csv, .parquet); or answers (N,) or probabilities (N, k), and
+             the true labels (N,)
+    penalty  what mistakes cost. Labels of a file are matched with its classes by name, and so are
+             names in arrays; whole numbers there are positions
+    truth, predicted, probs  columns of a file, where they are not to be guessed
+    tree     has the penalty's classes, in their order
+    classes  of a file: the names that labels 0, 1, ... stand for
     """
     check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_seed(seed)
-    read = read_predictions(
-        path,
+    read = predictions_of(
+        data,
+        y,
         penalty,
         truth=truth,
         predicted=predicted,
@@ -144,7 +160,7 @@ def audit(
     k = penalty.n_classes
     abstained = int((read.predicted < 0).sum())
     if abstained == len(read.predicted):
-        raise DataError(f"{path}: every prediction abstains; there is nothing to audit.")
+        raise DataError(f"{read.source}: every prediction abstains; there is nothing to audit.")
 
     def measured(predicted: IntArray, **more: Any) -> tuple[Cells, Summary]:
         cells = confusion_cells(read.true, predicted, k, abstained="drop")
@@ -187,7 +203,7 @@ def audit(
         )
         decision = Decision(decided, decided_cells, change)
     return AuditResult(
-        source=str(path),
+        source=read.source,
         columns=read.columns,
         penalty=penalty,
         zone_above=above,
@@ -207,98 +223,6 @@ def dense(penalty: Penalty) -> Penalty:
     if penalty.n_classes > 500:
         return penalty
     return Penalty.from_matrix(penalty.matrix(), list(penalty.classes))
-
-
-def read_predictions(
-    path: Path,
-    penalty: Penalty,
-    *,
-    truth: str | None = None,
-    predicted: str | None = None,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    classes: Sequence[str] | None = None,
-) -> Predictions:
-    """Read and check a file of predictions; `classes` as in `audit`."""
-    file = open_table(path, delimiter=delimiter)
-    columns = choose(file, penalty.classes, truth=truth, predicted=predicted, probs=probs)
-    wanted: dict[str, Kind] = {columns.truth: "label"}
-    wanted |= {columns.predicted: "label"} if columns.predicted else {}
-    wanted |= dict.fromkeys(columns.probs or (), "number")
-    wanted |= {columns.names: "label"} if columns.names else {}
-    table = read_table(file, wanted)
-    notes = list(columns.notes)
-    true_codes, true_names = codes(table, columns.truth, file)
-    predicted_codes, predicted_names = (
-        codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
-    )
-    none = abstained_text(classes or penalty.classes)
-    given = [name for name in predicted_names if name != none]
-    answers = dict(zip(given, class_names(given, classes), strict=True))
-    true_names = class_names(true_names, classes)
-    named = named_for(penalty, {*true_names, *answers.values()})
-    if named is not penalty:
-        notes.append(
-            "the penalty has no class names; its rows are taken for the labels in sorted order: "
-            f"{listed(named.classes)}"
-        )
-        # Its columns of probabilities are found by the names.
-        columns = choose(file, named.classes, truth=truth, predicted=predicted, probs=probs)
-        table = read_table(file, wanted | dict.fromkeys(columns.probs or (), "number"))
-    true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
-    scores = None
-    if columns.probs is not None:
-        scores = matrix(table, columns.probs, file)
-        check_probs(scores, columns.probs, str(path))
-    if columns.predicted is not None:
-        found = positions(
-            predicted_codes,
-            [answers.get(name, abstained_text(named.classes)) for name in predicted_names],
-            named.classes,
-            column=columns.predicted,
-            source=str(path),
-            may_abstain=True,
-        )
-    else:
-        assert scores is not None  # `choose` found one of the two
-        found = scores.argmax(axis=1)
-        notes.append("no column of predictions: the most probable class is taken for the answer")
-    abstained = int((found < 0).sum())
-    if abstained:
-        notes.append(
-            f"{abstained:,} of {len(found):,} predictions abstain; the measures are "
-            "about the others"
-        )
-    names = None
-    if columns.names:
-        name_codes, name_texts = codes(table, columns.names, file)
-        names = tuple(name_texts[code] for code in name_codes.tolist())
-    return Predictions(file, columns, true, found, scores, named, names, tuple(notes))
-
-
-def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:
-    """Each row holds probabilities; the error names the row and the column."""
-    step = max(1, BLOCK_VALUES // probs.shape[1])
-    for start in range(0, len(probs), step):
-        block = probs[start : start + step]
-        low = block.min(axis=1)
-        total = block.sum(axis=1, dtype=np.float64)
-        bad = (low < 0) | (np.abs(total - 1) > SUM_SLACK)
-        if not bad.any():
-            continue
-        row = int(np.argmax(bad))
-        if low[row] < 0:
-            column = int(np.argmin(block[row]))
-            raise DataError(
-                f"{source}: data row {start + row + 1}, column {names[column]!r}, is "
-                f"{block[row, column]:g}: probabilities are not negative. Logits become "
-                "probabilities by softmax."
-            )
-        raise DataError(
-            f"{source}: the probabilities of data row {start + row + 1}, columns {names[0]!r} to "
-            f"{names[-1]!r}, sum to {total[row]:.4g}, not to 1. Are they logits, percentages, or "
-            "some of the columns only?"
-        )
 
 
 def reliability(probs: npt.NDArray[np.floating[Any]], true: IntArray) -> tuple[Bin, ...]:

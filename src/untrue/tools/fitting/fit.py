@@ -4,100 +4,95 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch.nn.functional as F
-from torch import nn
 
-from untrue.decision import calibrate, decide, temperature_interval
-from untrue.errors import ArgumentError, DataError, UntrueWarning, nearest
+from untrue.checks import check_choice, check_number, check_seed
+from untrue.decision import decide, temperature_interval
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.losses import registry
-from untrue.metrics import Cells, Summary, confusion_cells, summary
-from untrue.metrics.inputs import IntArray
+from untrue.metrics import confusion_cells, summary
+from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.zones import zone_pairs
-from untrue.networks import NetworkSpec, choose
 from untrue.penalty import Penalty
 from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
-from untrue.tools.auditing.pairing import PairedChange, paired_change
+from untrue.tools.auditing.pairing import paired_change
+from untrue.tools.fitting.learners import Choice, Fitted, Learner, choose_model
 from untrue.tools.fitting.model import Model, argmax, calibrated
+from untrue.tools.fitting.result import FitResult, Variant
+from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.sources import Labels, Source, class_positions
+from untrue.tools.reading.sources import (
+    Labels,
+    Preprocessing,
+    Source,
+    answer_labels,
+    as_source,
+    class_positions,
+)
 from untrue.tools.reading.tables import listed
-from untrue.training import OWN_DATA, Settings
-from untrue.training.evaluation import Objective, logits_of
-from untrue.training.examples import Examples
-from untrue.training.loop import train_new
-from untrue.training.progress import History, Progress
-from untrue.training.splits import Split, split_by_share
+from untrue.training import OWN_DATA
+from untrue.training.progress import Progress
+from untrue.training.splits import split_by_share
 
 PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A model with a decision, evaluated on the test part.
-
-    name     "bilinear, alpha 0.5", or "+ least cost" when it decides by least expected cost
-    change   paired, against the plain variant; None for that itself, or without a baseline
-    """
-
-    name: str
-    summary: Summary
-    confusion: Cells
-    change: PairedChange | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FitResult:
-    """A model and how it does beside the plain one.
-
-    variants   the plain model first (when there is one), then the model that is kept
-    chosen     position in `variants` of the model that is kept, deciding by the most probable class
-    notes      what speaks against trusting it
-    zone_above errors that cost more are in the zone
-    """
-
-    model: Model
-    source: str
-    variants: tuple[Variant, ...]
-    chosen: int
-    zone_above: float
-    history: History
-    baseline_history: History | None
-    sizes: tuple[int, int, int]
-    seconds: float
-    notes: tuple[str, ...] = ()
-
-
 def fit(
-    source: Source,
-    penalty: Penalty | None,
+    data: Any,
+    y: Any = None,
     *,
+    penalty: Penalty | None = None,
     loss: str = "bilinear",
     alpha: float = 0.5,
-    network: str | None = None,
-    settings: Settings = OWN_DATA,
-    seed: int = 0,
+    model: str | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    rounds: int | None = None,
     baseline: bool = True,
     test_share: float = 0.2,
     validation_share: float = 0.15,
-    on_epoch: Callable[[str, Progress], None] | None = None,
+    seed: int = 0,
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    on_progress: Callable[[str, Progress], None] | None = None,
 ) -> FitResult:
-    """Train on the training part of `source`, stop by the validation part, measure on the test.
+    """Train on one part of the data, stop and calibrate by another, measure on a third.
 
-    Without a penalty (cross-entropy only) every mistake costs 1.
+    data, y           arrays, (N, features) or images, and labels (N,); or a file or folder as
+                      `untrue fit` takes it, with `target`, the column of the labels
+    penalty           what mistakes cost, matched with the labels by name; without one (then
+                      `loss="cross-entropy"`) all cost 1
+    loss, alpha       "bilinear", "log-bilinear" or "cross-entropy"; the share of the costs
+    model             "lightgbm", "xgboost", "network" (what fits the data), "linear", "mlp" or
+                      "cnn"; None: boosted trees for a table where LightGBM is installed
+    epochs, batch_size  of a network; rounds: of boosted trees, at most
+    learning_rate, patience  of either; None: the usual ones
+    baseline          train the plain cross-entropy model too, to compare
+    test_share        held back to measure on; validation_share: of the rest
+    classes           where labels are codes 0, 1, ... that stand for names: these, in their order
+    on_progress       called with (name of the model, progress)
     """
     started = time.perf_counter()
-    if loss not in LOSSES:
-        raise ArgumentError(
-            f"Unknown loss {loss!r}{nearest(loss, LOSSES) or '.'} Known: {', '.join(LOSSES)}."
-        )
+    check_choice("loss", loss, LOSSES)
+    check_number("alpha", alpha, 0.0, 1.0)
+    check_seed(seed)
+    source = as_source(data, y, target=target, classes=classes)
+    choice = choose_model(
+        model,
+        source.kind,
+        only_network=given_names(epochs=epochs, batch_size=batch_size),
+        only_trees=rounds is not None,
+    )
     labels, penalty = labels_of(source, penalty, loss)
     parts = split_by_share(
         labels,
@@ -107,58 +102,115 @@ def fit(
         seed=seed,
     )
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
-    plain_name, name = PLAIN, _name(loss, alpha)
-    objectives: dict[str, Objective] = {name: objective_of(loss, penalty, alpha)}
+    learner, preprocessing, inputs = prepare(
+        source,
+        choice,
+        penalty.n_classes,
+        parts.train,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        rounds=rounds,
+    )
+    name = _name(loss, alpha)
+    wanted = {name: loss}
     if baseline and loss != PLAIN:
-        objectives = {plain_name: F.cross_entropy} | objectives
-    preprocessing = source.fit_preprocessing(parts.train)
-    inputs = source.inputs(preprocessing)
-    spec = choose(network, inputs.shape[1:], penalty.n_classes)
+        wanted = {PLAIN: PLAIN} | wanted
     above = zone_threshold(penalty)
     variants: list[Variant] = []
-    made: dict[str, tuple[nn.Module, History, float]] = {}
+    made: dict[str, Fitted] = {}
     first: IntArray | None = None
-    for each, objective in objectives.items():
-        made[each], answers = _train_one(
-            each, objective, spec, inputs, labels, parts, penalty, settings, seed, on_epoch
+    for each, its_loss in wanted.items():
+        tell = None if on_progress is None else _named(on_progress, each)
+        made[each] = learner.train(
+            each, its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=tell
         )
+        scores = made[each].predictor.logits(inputs[parts.test])
+        probs = calibrated(scores, made[each].temperature)
+        answers = {each: argmax(probs), f"{each} + least cost": decide(probs, penalty)}
         for variant, predicted in answers.items():
             variants.append(
                 _measured(variant, predicted, labels[parts.test], penalty, above, plain=first)
             )
-            first = predicted if first is None and each == plain_name else first
-    net, history, temperature = made[name]
-    model = Model(
+            first = predicted if first is None and each == PLAIN else first
+    fitted = made[name]
+    kept = Model(
         kind=source.kind,
         penalty=penalty,
         preprocessing=preprocessing,
-        spec=spec,
-        network=net,
-        temperature=temperature,
+        predictor=fitted.predictor,
+        temperature=fitted.temperature,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
             "loss": loss,
             "alpha": alpha if loss != PLAIN else 0.0,
-            **settings.to_dict(),
+            **learner.settings(),
             "seed": seed,
-            "best_epoch": history.best_epoch,
+            "best_epoch": fitted.history.best_epoch,
             "train": len(parts.train),
             "validation": len(parts.validation),
             "test": len(parts.test),
         },
     )
     return FitResult(
-        model=model,
+        model=kept,
         source=str(source.path),
         variants=tuple(variants),
         chosen=[variant.name for variant in variants].index(name),
         zone_above=above,
-        history=history,
-        baseline_history=made[plain_name][1] if len(made) == 2 else None,
+        history=fitted.history,
+        baseline_history=made[PLAIN].history if len(made) == 2 else None,
         sizes=(len(parts.train), len(parts.validation), len(parts.test)),
+        why=choice.why,
+        labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
-        notes=_doubts(logits_of(net, inputs[parts.validation]), labels[parts.validation]),
+        notes=_doubts(fitted.predictor.logits(inputs[parts.validation]), labels[parts.validation]),
     )
+
+
+def given_names(**options: Any) -> tuple[str, ...]:
+    """The options that were given, as a caller writes them."""
+    return tuple(f"`{name}`" for name, value in options.items() if value is not None)
+
+
+def prepare(
+    source: Source,
+    choice: Choice,
+    n_classes: int,
+    train: IntArray,
+    *,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    rounds: int | None = None,
+) -> tuple[Learner, Preprocessing, npt.NDArray[Any]]:
+    """The learner, how values become inputs (learned from `train` alone), and all inputs."""
+    shared: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
+    if choice.boosted:
+        from untrue.tools.fitting.booster import BoosterSettings, booster_learner
+
+        preprocessing = source.fit_preprocessing(train, "codes")
+        assert isinstance(preprocessing, TableCodes)
+        given = {"rounds": rounds, **shared}
+        trees = replace(BoosterSettings(), **{n: v for n, v in given.items() if v is not None})
+        booster = booster_learner(
+            choice.name, trees, n_classes, preprocessing.inputs[0], preprocessing.categorical
+        )
+        return booster, preprocessing, source.inputs(preprocessing)
+    from untrue.tools.fitting.network import network_learner
+
+    given = {"epochs": epochs, "batch_size": batch_size, **shared}
+    settings = replace(OWN_DATA, **{n: v for n, v in given.items() if v is not None})
+    preprocessing = source.fit_preprocessing(train)
+    inputs = source.inputs(preprocessing)
+    network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
+    return network, preprocessing, inputs
+
+
+def _named(on_progress: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
+    return lambda progress: on_progress(name, progress)
 
 
 def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
@@ -196,74 +248,7 @@ def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
-def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
-    """What is minimised, by the name of the loss."""
-    if loss == PLAIN:
-        return F.cross_entropy
-    return registry.find(loss).make(penalty, strength=alpha)
-
-
-def _train_one(
-    name: str,
-    objective: Objective,
-    spec: NetworkSpec,
-    inputs: npt.NDArray[np.float32],
-    labels: IntArray,
-    parts: Split,
-    penalty: Penalty,
-    settings: Settings,
-    seed: int,
-    on_epoch: Callable[[str, Progress], None] | None,
-) -> tuple[tuple[nn.Module, History, float], dict[str, IntArray]]:
-    """A trained network with its history and temperature, and its answers on the test part."""
-    tell = None if on_epoch is None else lambda progress: on_epoch(name, progress)
-    made = train_network(name, objective, spec, inputs, labels, parts, settings, seed, tell)
-    network, _, temperature = made
-    probs = calibrated(logits_of(network, inputs[parts.test]), temperature)
-    answers = {name: argmax(probs), f"{name} + least cost": decide(probs, penalty)}
-    return made, answers
-
-
-def train_network(
-    name: str,
-    objective: Objective,
-    spec: NetworkSpec,
-    inputs: npt.NDArray[np.float32],
-    labels: IntArray,
-    parts: Split,
-    settings: Settings,
-    seed: int,
-    on_epoch: Callable[[Progress], None] | None = None,
-) -> tuple[nn.Module, History, float]:
-    """A network trained on one part, stopped and calibrated by another: with its temperature."""
-    network, history = train_new(
-        spec,
-        objective,
-        Examples.place(inputs[parts.train], labels[parts.train]),
-        settings,
-        seed=seed,
-        watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
-        on_progress=on_epoch,
-    )
-    held_back = logits_of(network, inputs[parts.validation])
-    return network, history, _temperature(name, held_back, labels[parts.validation])
-
-
-def _temperature(name: str, logits: npt.NDArray[np.float32], labels: IntArray) -> float:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UntrueWarning)
-        found = calibrate(logits, labels).temperature
-    if caught:
-        warnings.warn(
-            f"the model by {name} tells no more than chance on the validation part; train longer, "
-            "or ask whether the columns can tell the classes apart",
-            UntrueWarning,
-            stacklevel=4,
-        )
-    return found
-
-
-def _doubts(logits: npt.NDArray[np.float32], labels: IntArray) -> tuple[str, ...]:
+def _doubts(logits: FloatArray, labels: IntArray) -> tuple[str, ...]:
     """What speaks against trusting the calibration."""
     within = known_within(logits, *temperature_interval(logits, labels))
     doubt = trust(len(labels), within)

@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import nn
 
 from untrue.decision import Temperature
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.networks import NetworkSpec
 from untrue.penalty import Penalty
+from untrue.tools.fitting.learners import Predictor
+from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.preprocess import TablePreprocessing
-from untrue.training.evaluation import logits_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A network with all around it.
+    """A trained model with all around it.
 
     kind         of data it was fitted to: "table", "images", "npz table" or "npz images"
     temperature  found on validation data; probabilities are softmax(logits / temperature)
@@ -33,9 +32,8 @@ class Model:
 
     kind: str
     penalty: Penalty
-    preprocessing: TablePreprocessing | ImagePreprocessing
-    spec: NetworkSpec
-    network: nn.Module
+    preprocessing: TablePreprocessing | TableCodes | ImagePreprocessing
+    predictor: Predictor
     temperature: float
     target: str | None
     training: Mapping[str, Any]
@@ -47,24 +45,24 @@ class Model:
 
     def probs(self, inputs: npt.NDArray[Any], *, source: str = "the data") -> FloatArray:
         """Calibrated probabilities (N, k); an example without any is an error that names it."""
-        logits = logits_of(self.network, inputs)
+        logits = self.predictor.logits(inputs)
         check_finite(logits, f"{source}: data row")
         return calibrated(logits, self.temperature)
 
 
-def calibrated(logits: npt.NDArray[np.float32], temperature: float) -> FloatArray:
+def calibrated(logits: npt.NDArray[np.floating[Any]], temperature: float) -> FloatArray:
     """softmax(logits / temperature) in double precision."""
     check_finite(logits, "Example")
     return np.asarray(Temperature(temperature)(logits.astype(np.float64)), dtype=np.float64)
 
 
-def check_finite(logits: npt.NDArray[np.float32], what: str) -> None:
-    """The network has an answer to every example; `what` stands before a number."""
+def check_finite(logits: npt.NDArray[np.floating[Any]], what: str) -> None:
+    """The model has a score for every example; `what` stands before a number."""
     odd = ~np.isfinite(logits).all(axis=1)
     if odd.any():
         raise DataError(
             f"{what} {int(np.argmax(odd)) + 1} has no finite score: a value in it is too large for "
-            "the network, or too far from what it learned from."
+            "the model, or too far from what it learned from."
         )
 
 

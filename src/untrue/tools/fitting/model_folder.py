@@ -1,7 +1,7 @@
-"""A model on disk: weights as safetensors, everything else as JSON. Loading runs no code.
+"""A model on disk, in formats that are data: loading it runs no code.
 
 model.json           what it is, and the name and SHA-256 of every other file
-weights.safetensors  the network's numbers
+weights.safetensors  a network's numbers; or booster.txt, booster.json: boosted trees
 preprocessing.json   how data become inputs
 penalty.json         what mistakes cost
 decision.json        the costs it decides by, where it does (`untrue tune`)
@@ -21,35 +21,34 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
 import untrue
 from untrue.atomic_files import folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.input_files import read_json, reading
-from untrue.networks import NETWORKS, NetworkSpec, from_spec
-from untrue.networks.normalize import Normalize
 from untrue.penalty import Penalty
+from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.model import Model
-from untrue.tools.needs import need
+from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.json_numbers import plain
 from untrue.tools.reading.preprocess import TablePreprocessing
 
-# Raised when an older program could no longer read what is written: one that knows no decision.json
-# would decide by the most probable class, so only folders with that file have the newer number.
-FORMAT = 2
-WITHOUT_DECISION = 1
-PURPOSE = "A model folder"
-CHECKED = ("weights.safetensors", "preprocessing.json", "penalty.json")
+# Counts up when an older program could no longer read what is written.
+FORMAT = 1
+CHECKED = ("preprocessing.json", "penalty.json")
 DECISION = "decision.json"
 MODEL = "model.json"
-KINDS: dict[str, type[TablePreprocessing | ImagePreprocessing]] = {
+PREPROCESSING: dict[str, type[TablePreprocessing | TableCodes | ImagePreprocessing]] = {
     "table": TablePreprocessing,
-    "npz table": TablePreprocessing,
+    "codes": TableCodes,
     "images": ImagePreprocessing,
-    "npz images": ImagePreprocessing,
+}
+# The kinds of data, each with the preprocessing it may have.
+KINDS: dict[str, tuple[type, ...]] = {
+    "table": (TablePreprocessing, TableCodes),
+    "npz table": (TablePreprocessing, TableCodes),
+    "images": (ImagePreprocessing,),
+    "npz images": (ImagePreprocessing,),
 }
 
 
@@ -134,10 +133,9 @@ def save_model(
 
     extra: called with the temporary folder, to put more files there (the page).
     """
-    safetensors = need("safetensors.torch", PURPOSE)
+    predictor = model.predictor
     with folder_beside(folder) as inside:
-        weights = {n: value.contiguous() for n, value in model.network.state_dict().items()}
-        (inside / "weights.safetensors").write_bytes(safetensors.save(weights))
+        (inside / predictor.file).write_bytes(predictor.content())
         _write_json(inside / "preprocessing.json", model.preprocessing.as_json())
         model.penalty.save(inside / "penalty.json")
         if model.decision is not None:
@@ -147,15 +145,12 @@ def save_model(
         if extra is not None:
             extra(inside)
         content = {
-            "format": WITHOUT_DECISION if model.decision is None else FORMAT,
+            "format": FORMAT,
             "untrue": untrue.__version__,
             "kind": model.kind,
             "target": model.target,
-            "network": {
-                "name": model.spec.name,
-                "inputs": list(model.spec.inputs),
-                "n_classes": model.spec.n_classes,
-            },
+            "model": {**predictor.description(), "file": predictor.file},
+            "decides": model.decision is not None,
             "temperature": model.temperature,
             "training": dict(model.training),
             "files": {file.name: _digest(file.read_bytes()) for file in sorted(inside.iterdir())},
@@ -169,8 +164,9 @@ def load_model(folder: Path) -> Model:
     if not folder.exists():
         restore(folder)
     content = _read_description(folder)
-    decides = content["format"] > WITHOUT_DECISION
-    for name in (*CHECKED, *([DECISION] if decides else [])):
+    decides = bool(content["decides"])
+    file_name = str(content["model"].get("file"))
+    for name in (*CHECKED, file_name, *([DECISION] if decides else [])):
         file = folder / name
         if not file.is_file():
             raise DataError(f"{file} is missing: the model is not whole.")
@@ -188,11 +184,6 @@ def load_model(folder: Path) -> Model:
 
 def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
     """The parts together; a ValueError where one does not fit the others."""
-    safetensors = need("safetensors.torch", PURPOSE)
-    shape = content["network"]
-    spec = NetworkSpec(
-        str(shape["name"]), tuple(map(int, shape["inputs"])), int(shape["n_classes"])
-    )
     temperature, target, training = (
         float(content["temperature"]),
         content["target"],
@@ -203,26 +194,25 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
     decision = Penalty.load(folder / DECISION) if decides else None
     if decision is not None and decision.classes != penalty.classes:
         raise ValueError(f"{DECISION} is about other classes")
-    if spec.name not in NETWORKS or penalty.n_classes != spec.n_classes:
-        raise ValueError(f"network {spec.name!r} for {spec.n_classes} classes")
+    described = content["model"]
+    predictor = load_predictor(described, (folder / described["file"]).read_bytes())
+    if predictor.file != described["file"] or penalty.n_classes != predictor.n_classes:
+        raise ValueError(f"{predictor.words()} for {predictor.n_classes} classes")
     if not 0 < temperature < math.inf:
         raise ValueError(f"temperature {temperature}")
-    if KINDS.get(content["kind"]) is not type(preprocessing):
+    if not isinstance(preprocessing, KINDS.get(content["kind"], ())):
         raise ValueError(f"data of kind {content['kind']!r}")
-    if spec.inputs != preprocessing.inputs:
-        raise ValueError(f"a network for {spec.inputs}, preprocessing to {preprocessing.inputs}")
+    if predictor.inputs != preprocessing.inputs:
+        raise ValueError(f"a model for {predictor.inputs}, preprocessing to {preprocessing.inputs}")
     if not isinstance(target, str | None) or not isinstance(training, dict):
         raise ValueError(f"target {target!r}, training {training!r}")
     if not isinstance(training.get("tuned", {}), dict):
         raise ValueError(f"training {training!r}")
-    network = _filled(spec, safetensors.load_file(folder / "weights.safetensors"))
-    network.eval()
     return Model(
         kind=content["kind"],
         penalty=penalty,
         preprocessing=preprocessing,
-        spec=spec,
-        network=network,
+        predictor=predictor,
         temperature=temperature,
         target=target,
         training=training,
@@ -230,28 +220,13 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
     )
 
 
-def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
-    """The network with these weights, each of the right shape and finite.
-
-    It is built without memory of its own: a description of enormous layers takes none.
-    """
-    with torch.device("meta"):
-        network = from_spec(spec)
-    network.load_state_dict(weights, assign=True)
-    for name, value in network.state_dict().items():
-        if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
-            raise ValueError(f"weights {name!r} must be finite numbers in float32")
-    if isinstance(network[0], Normalize) and not bool((network[0].scale > 0).all()):
-        raise ValueError("the scale of the pixels must be positive")
-    return network
-
-
 def _read_description(folder: Path) -> dict[str, Any]:
     file = folder / MODEL
     if not file.is_file():
         raise DataError(f"{folder} is no model folder: it has no {MODEL}.")
     content = _read_json(file)
-    wanted = {"format", "untrue", "kind", "target", "network", "temperature", "training", "files"}
+    wanted = {"format", "untrue", "kind", "target", "model", "decides", "temperature"}
+    wanted |= {"training", "files"}
     form = content.get("format")
     if isinstance(form, int) and form > FORMAT:
         raise DataError(
@@ -260,10 +235,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
         )
     checksum = content.pop("checksum", None)
     if (
-        form not in (WITHOUT_DECISION, FORMAT)
+        form != FORMAT
         or not wanted <= set(content)
         or checksum != _checksum(content)
         or not isinstance(content["files"], dict)
+        or not isinstance(content["model"], dict)
     ):
         raise DataError(
             f"{file} is not what was written with the model: it was changed or cut short."
@@ -271,11 +247,12 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _read_preprocessing(file: Path) -> TablePreprocessing | ImagePreprocessing:
+def _read_preprocessing(file: Path) -> TablePreprocessing | TableCodes | ImagePreprocessing:
     content = _read_json(file)
-    return (
-        ImagePreprocessing if content.get("kind") == "images" else TablePreprocessing
-    ).from_json(content)
+    kind = PREPROCESSING.get(str(content.get("kind")))
+    if kind is None:
+        raise ValueError(f"preprocessing of kind {content.get('kind')!r}")
+    return kind.from_json(content)
 
 
 def _read_json(file: Path) -> dict[str, Any]:

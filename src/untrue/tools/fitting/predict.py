@@ -17,11 +17,13 @@ from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
 from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.needs import need
+from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
-from untrue.tools.reading.sources import Labels, Source, open_source
+from untrue.tools.reading.sources import ARRAYS, Labels, Source, array_source, open_source
 from untrue.tools.reading.tables import listed
 from untrue.tools.writing import write_table
 
@@ -29,7 +31,7 @@ DECISIONS = ("argmax", "cost", "tuned")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predicted:
+class Predictions:
     """Answers in the order of the data: class positions (N,), -1 abstained, and probs (N, k).
 
     ids     a column that names the examples, where they have names (files)
@@ -57,7 +59,7 @@ def read_data(
     """The data at `path`, of the kind the model was fitted to; see `open_source`."""
     schema = (
         model.preprocessing.schema
-        if isinstance(model.preprocessing, TablePreprocessing)
+        if isinstance(model.preprocessing, TablePreprocessing | TableCodes)
         else Schema((), ())
     )
     source = open_source(
@@ -71,18 +73,22 @@ def read_data(
 
 
 def predict(
-    model: Model,
-    source: Source,
+    model: Model | str | Path,
+    data: Any,
     *,
     decision: str | None = None,
     abstain_cost: float | None = None,
     penalty: Penalty | None = None,
-) -> Predicted:
+) -> Predictions:
     """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
 
-    decision: "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
-    the model is, else argmax.
+    model     a model, or the folder of one
+    data      an array of examples, or a file or folder as `untrue predict` takes it
+    decision  "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
+              the model is, else argmax
     """
+    model = load_model(Path(model)) if isinstance(model, str | Path) else model
+    source = _as_source(model, data)
     decision = default_decision(model) if decision is None else decision
     if decision not in DECISIONS:
         raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
@@ -104,7 +110,17 @@ def predict(
         predicted = decide(probs, costs, abstain_cost)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
-    return Predicted(model.classes, predicted, probs, source.ids(), source.labels)
+    return Predictions(model.classes, predicted, probs, source.ids(), source.labels)
+
+
+def _as_source(model: Model, data: Any) -> Source:
+    """What the data are; the same kind as those the model was fitted to."""
+    if hasattr(data, "fit_preprocessing"):
+        source: Source = data
+        return source
+    if isinstance(data, str | Path):
+        return read_data(model, Path(data))
+    return array_source(np.asarray(data), None, path=ARRAYS)
 
 
 def _warn_of_unknown(labels: Labels, model: Model) -> None:
@@ -125,7 +141,7 @@ def default_decision(model: Model) -> str:
     return "argmax" if model.decision is None else "tuned"
 
 
-def write_predictions(found: Predicted, path: Path) -> Path:
+def write_predictions(found: Predictions, path: Path) -> Path:
     """One row for each example, in order, as .csv or .parquet: `untrue audit` reads it as is.
 
     Columns: the name of the example, where it has one; `truth`, where the data had labels;

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.input_files import reading
 from untrue.metrics.inputs import IntArray
 from untrue.penalty.stated import class_names
+from untrue.tools.reading.codes import TableCodes, fit_codes
 from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
 from untrue.tools.reading.images import (
     ImageFiles,
@@ -31,7 +32,10 @@ from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
 from untrue.tools.reading.tables import codes, is_table, listed, open_table, read_table
 
-Preprocessing = TablePreprocessing | ImagePreprocessing
+# What messages call data that came as arrays.
+ARRAYS = Path("the data")
+Encoding = Literal["scaled", "codes"]
+Preprocessing = TablePreprocessing | TableCodes | ImagePreprocessing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +57,11 @@ class Source(Protocol):
 
     def __len__(self) -> int: ...
 
-    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
-        """How to turn values into inputs, learned from the examples at `train` alone."""
+    def fit_preprocessing(self, train: IntArray, encoding: Encoding = "scaled") -> Preprocessing:
+        """How to turn values into inputs, learned from the examples at `train` alone.
+
+        encoding, of a table: "scaled" numbers and 0/1 columns, or numbers and "codes" as they are.
+        """
         ...
 
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
@@ -79,11 +86,11 @@ class TableSource:
     def __len__(self) -> int:
         return len(self.features)
 
-    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
-        return fit_table(self.features.rows(train))
+    def fit_preprocessing(self, train: IntArray, encoding: Encoding = "scaled") -> Preprocessing:
+        return (fit_codes if encoding == "codes" else fit_table)(self.features.rows(train))
 
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
-        assert isinstance(preprocessing, TablePreprocessing)
+        assert isinstance(preprocessing, TablePreprocessing | TableCodes)
         # A file was read by the names of the preprocessing; an array has numbered columns only.
         given, wanted = len(self.features.schema.names), len(preprocessing.schema.names)
         if given != wanted:
@@ -110,7 +117,11 @@ class FolderSource:
     def __len__(self) -> int:
         return len(self.images.files)
 
-    def fit_preprocessing(self, train: IntArray) -> Preprocessing:
+    def fit_preprocessing(
+        self,
+        train: IntArray,
+        encoding: Encoding = "scaled",  # noqa: ARG002 - of tables
+    ) -> Preprocessing:
         return fit_images([self.images.files[i] for i in train.tolist()], size=self.size)
 
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
@@ -134,7 +145,11 @@ class ArrayImages:
     def __len__(self) -> int:
         return len(self.pixels)
 
-    def fit_preprocessing(self, train: IntArray) -> Preprocessing:  # noqa: ARG002 - nothing to learn
+    def fit_preprocessing(
+        self,
+        train: IntArray,  # noqa: ARG002 - nothing to learn
+        encoding: Encoding = "scaled",  # noqa: ARG002 - of tables
+    ) -> Preprocessing:
         return ImagePreprocessing(*self.pixels.shape[1:])
 
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
@@ -293,3 +308,45 @@ def _array_labels(
 def class_positions(labels: Labels, classes: Sequence[str], source: str) -> IntArray:
     """The class of each example, by name."""
     return positions(labels.codes, labels.names, classes, column=labels.column, source=source)
+
+
+def as_source(
+    data: Any, y: Any, *, target: str | None = None, classes: Sequence[str] | None = None
+) -> Source:
+    """Arrays with labels, a path, or a source as it is."""
+    if y is not None:
+        if target is not None:
+            raise ArgumentError(
+                "Give `y` or `target`, not both: `target` names a column of a file."
+            )
+        labels = np.asarray(y)
+        if labels.dtype.kind == "O":
+            odd = [label for label in labels.ravel().tolist() if type(label) is not str]
+            if odd:
+                raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
+            labels = labels.astype(str)
+        return array_source(np.asarray(data), labels, path=ARRAYS, classes=classes)
+    if isinstance(data, str | Path):
+        return open_source(Path(data), target=target, classes=classes)
+    if hasattr(data, "fit_preprocessing"):
+        source: Source = data
+        return source
+    raise ArgumentError(
+        "`y` must hold the labels of the examples; only a file or folder has its own."
+    )
+
+
+def answer_labels(
+    y: Any, classes: tuple[str, ...], names: Sequence[str] | None
+) -> npt.NDArray[Any]:
+    """(k,) The label of each class: whole numbers for whole numbers, else names.
+
+    names: those that the numbers in `y` stand for, in their order
+    """
+    if y is not None and np.asarray(y).dtype.kind in "iu":
+        codes = {name: code for code, name in enumerate(names or ())}
+        if codes.keys() >= set(classes):
+            return np.array([codes[name] for name in classes])
+        if all(name.lstrip("-").isdecimal() for name in classes):
+            return np.array([int(name) for name in classes])
+    return np.array(classes)

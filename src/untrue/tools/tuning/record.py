@@ -25,11 +25,11 @@ OTHER = "Name another with --record."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A network that was trained, seen by its outputs.
+    """A model that was trained, seen by its outputs.
 
     logits       (N, k) of the examples it is judged on
     temperature  found on its watch part
-    weights      as safetensors bytes, where the network itself is wanted
+    weights      the model's file, where the model itself is wanted; description: what reads it back
     history      losses by epoch, as JSON
     """
 
@@ -37,6 +37,7 @@ class Trained:
     temperature: float
     logits: npt.NDArray[np.float32]
     weights: bytes | None
+    description: dict[str, Any]
     history: dict[str, Any]
     seconds: float
 
@@ -67,6 +68,7 @@ class Record:
         """Keep an entry, in one transaction."""
         facts = {
             "temperature": trained.temperature,
+            "description": trained.description,
             "history": trained.history,
             "seconds": trained.seconds,
         }
@@ -84,7 +86,7 @@ class Record:
 
 
 def read_trained(entry: Entry) -> Trained:
-    """The network of an entry."""
+    """The model of an entry."""
     logits, weights = entry.arrays[LOGITS], entry.arrays.get(WEIGHTS)
     if logits.dtype != np.float32 or logits.ndim != 2:
         raise ValueError(f"logits of the shape {logits.shape}")
@@ -93,6 +95,7 @@ def read_trained(entry: Entry) -> Trained:
         temperature=float(entry.facts["temperature"]),
         logits=logits.copy(),
         weights=None if weights is None else weights.tobytes(),
+        description=dict(entry.facts["description"]),
         history=dict(entry.facts["history"]),
         seconds=float(entry.facts["seconds"]),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets import Budget, ResolvedBudget, Verdict
-from untrue.errors import ArgumentError, DataError
 from untrue.metrics import Cells, Interval
 from untrue.metrics.inputs import FloatArray
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
-from untrue.tools.fitting.predict import Predicted, predict, read_data
-from untrue.tools.reading.sources import Source, array_source, open_source
+from untrue.tools.fitting.predict import predict
 from untrue.tools.tuning.judging import Setting, Trial
 from untrue.tools.tuning.search import Step
-
-# What messages call data that came as arrays.
-ARRAYS = Path("the data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,65 +116,18 @@ class TuneResult:
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
         """The answers (N,) for examples like those tuned on, by the tuned decision."""
-        return np.asarray(self.labels[self._predicted(data).predicted])
+        return np.asarray(self.labels[predict(self.model, data).predicted])
 
     def probs(self, data: Any) -> FloatArray:
         """Calibrated probabilities (N, k), by the classes of `model.classes`."""
-        return self._predicted(data).probs
+        return predict(self.model, data).probs
 
     def save(self, folder: str | Path) -> Path:
         """Write the model as a folder that `untrue predict` takes."""
         check_target(Path(folder))
         return save_model(Path(folder), self.model)
 
-    def _predicted(self, data: Any) -> Predicted:
-        if isinstance(data, str | Path):
-            return predict(self.model, read_data(self.model, Path(data)))
-        return predict(self.model, array_source(np.asarray(data), None, path=ARRAYS))
-
     def __repr__(self) -> str:
         n = len(self.verdicts)
         held = "kept" if self.kept else "not kept"
         return f"TuneResult({self.setting.name!r}, {n} budget{'s' * (n != 1)} {held})"
-
-
-def as_source(
-    data: Any, y: Any, *, target: str | None = None, classes: Sequence[str] | None = None
-) -> Source:
-    """Arrays with labels, a path, or a source as it is."""
-    if y is not None:
-        if target is not None:
-            raise ArgumentError(
-                "Give `y` or `target`, not both: `target` names a column of a file."
-            )
-        labels = np.asarray(y)
-        if labels.dtype.kind == "O":
-            odd = [label for label in labels.ravel().tolist() if type(label) is not str]
-            if odd:
-                raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
-            labels = labels.astype(str)
-        return array_source(np.asarray(data), labels, path=ARRAYS, classes=classes)
-    if isinstance(data, str | Path):
-        return open_source(Path(data), target=target, classes=classes)
-    if hasattr(data, "fit_preprocessing"):
-        source: Source = data
-        return source
-    raise ArgumentError(
-        "`y` must hold the labels of the examples; only a file or folder has its own."
-    )
-
-
-def answer_labels(
-    y: Any, classes: tuple[str, ...], names: Sequence[str] | None
-) -> npt.NDArray[Any]:
-    """(k,) The label of each class: whole numbers for whole numbers, else names.
-
-    names: those that the numbers in `y` stand for, in their order
-    """
-    if y is not None and np.asarray(y).dtype.kind in "iu":
-        codes = {name: code for code, name in enumerate(names or ())}
-        if codes.keys() >= set(classes):
-            return np.array([codes[name] for name in classes])
-        if all(name.lstrip("-").isdecimal() for name in classes):
-            return np.array([int(name) for name in classes])
-    return np.array(classes)

@@ -13,15 +13,12 @@ import numpy.typing as npt
 import torch
 
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.networks import NetworkSpec
 from untrue.penalty import Penalty
-from untrue.tools.fitting.fit import PLAIN, objective_of, train_network
+from untrue.tools.fitting.fit import PLAIN
+from untrue.tools.fitting.learners import Learner
 from untrue.tools.fitting.model import calibrated
-from untrue.tools.needs import need
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
-from untrue.training import Settings
-from untrue.training.evaluation import logits_of
 from untrue.training.progress import Progress
 from untrue.training.splits import Split
 
@@ -61,8 +58,8 @@ class CachingTrainer:
     inputs: npt.NDArray[Any]
     labels: IntArray
     parts: Parts
-    spec: NetworkSpec
-    settings: Settings
+    learner: Learner
+    n_classes: int
     seed: int
     costs: Callable[[tuple[float, ...]], Penalty]
     record: Record
@@ -78,7 +75,7 @@ class CachingTrainer:
         """
         position = np.empty(len(self.labels), dtype=np.int64)
         position[self.parts.development] = np.arange(len(self.parts.development))
-        probs = np.empty((len(self.parts.development), self.spec.n_classes))
+        probs = np.empty((len(self.parts.development), self.n_classes))
         for r, fold in enumerate(self.parts.folds):
             name = f"{_shown(recipe)}, repetition {r + 1} of {len(self.parts.folds)}"
             found = self._made(recipe, fold, name, seed=self.seed + r, weights=False)
@@ -98,14 +95,13 @@ class CachingTrainer:
             loss=recipe.loss,
             alpha=recipe.alpha,
             penalty=None if recipe.loss == PLAIN else penalty.fingerprint,
-            spec=asdict(self.spec),
-            settings=self.settings.to_dict(),
+            settings=self.learner.settings(),
             seed=seed,
             part=[digest(positions) for positions in (part.train, part.validation, part.test)],
             weights=weights,
             **self.facts,
         )
-        kept = self.record.get(key, (len(part.test), self.spec.n_classes))
+        kept = self.record.get(key, (len(part.test), self.n_classes))
         if kept is not None:
             if self.on_kept is not None:
                 self.on_kept(name)
@@ -114,25 +110,25 @@ class CachingTrainer:
             self._check_time()
         started = time.perf_counter()
         tell = self.on_epoch
-        network, history, temperature = train_network(
+        fitted = self.learner.train(
             name,
-            objective_of(recipe.loss, penalty, recipe.alpha),
-            self.spec,
+            recipe.loss,
+            penalty,
+            recipe.alpha,
             self.inputs,
             self.labels,
             part,
-            self.settings,
-            seed,
-            None if tell is None else lambda progress: tell(name, progress),
+            seed=seed,
+            on_progress=None if tell is None else lambda progress: tell(name, progress),
         )
-        safetensors = need("safetensors.torch", "Tuning")
-        content = {n: value.contiguous() for n, value in network.state_dict().items()}
+        predictor = fitted.predictor
         made = Trained(
             name,
-            temperature,
-            logits_of(network, self.inputs[part.test]),
-            safetensors.save(content) if weights else None,
-            asdict(history),
+            fitted.temperature,
+            predictor.logits(self.inputs[part.test]).astype(np.float32),
+            predictor.content() if weights else None,
+            predictor.description() if weights else {},
+            asdict(fitted.history),
             time.perf_counter() - started,
         )
         self.record.put(key, made)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,13 @@ from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
-from untrue.networks import choose, from_spec
 from untrue.penalty import Penalty
 from untrue.tools.auditing.pairing import paired_change
-from untrue.tools.fitting.fit import PLAIN, labels_of
+from untrue.tools.fitting.fit import PLAIN, given_names, labels_of, prepare
+from untrue.tools.fitting.learners import choose_model, load_predictor
 from untrue.tools.fitting.model import Model, argmax, calibrated
-from untrue.tools.needs import need
 from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.tools.reading.sources import Preprocessing, Source, answer_labels, as_source
 from untrue.tools.tuning.judging import (
     Judge,
     answers,
@@ -37,10 +35,9 @@ from untrue.tools.tuning.judging import (
 )
 from untrue.tools.tuning.parts import Parts, part
 from untrue.tools.tuning.record import Record, Trained
-from untrue.tools.tuning.result import BudgetVerdict, TuneResult, answer_labels, as_source
+from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
-from untrue.training import OWN_DATA
 from untrue.training.progress import Progress
 
 
@@ -58,18 +55,19 @@ def tune(
     confidence: float = 0.95,
     groups: Hierarchy | Mapping[str, Sequence[str | int]] | None = None,
     zone_above: float | None = None,
-    network: str | None = None,
-    epochs: int = OWN_DATA.epochs,
-    patience: int = OWN_DATA.patience,
-    batch_size: int = OWN_DATA.batch_size,
-    learning_rate: float = OWN_DATA.learning_rate,
+    model: str | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    rounds: int | None = None,
     test_share: float = 0.25,
     validation_share: float = 0.15,
     seed: int = 0,
     target: str | None = None,
     classes: Sequence[str] | None = None,
     record: str | Path | None = None,
-    on_epoch: Callable[[str, Progress], None] | None = None,
+    on_progress: Callable[[str, Progress], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> TuneResult:
     """Find the weakest intervention that keeps the budgets, and the model that makes it.
@@ -87,13 +85,13 @@ def tune(
     trials             at most so many settings are trained, each `repetitions` times
     time_limit         in seconds: no such training starts later
     confidence         of the upper bounds
+    model, epochs, batch_size, learning_rate, patience, rounds  as in `untrue.fit`
     groups, zone_above what "across groups" and "zone" mean (see `Budget.resolve`)
     test_share         held out, to confirm and for nothing else
     validation_share   of the rest, held back in each training to stop and to calibrate by
     record             an SQLite file that keeps what was trained: a call that was killed goes on
                        from there, and one with other budgets uses what it can
-    network            "linear", "mlp" or "cnn"; None: what suits the data
-    on_epoch, tell     called with (network, epoch), and with each finding as a sentence
+    on_progress, tell  called with (name, progress), and with each finding as a sentence
 
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
     with a seed of its own that has not learned from them; the model that is kept learns from all
@@ -103,14 +101,13 @@ def tune(
     """
     started = time.perf_counter()
     _check(losses, trials, time_limit, max_accuracy_drop)
-    settings = replace(
-        OWN_DATA,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-    )
     source = as_source(data, y, target=target, classes=classes)
+    choice = choose_model(
+        model,
+        source.kind,
+        only_network=given_names(epochs=epochs, batch_size=batch_size),
+        only_trees=rounds is not None,
+    )
     labels, penalty = labels_of(source, penalty, PLAIN)
     parts = part(
         labels,
@@ -127,22 +124,30 @@ def tune(
     if tell is not None:
         for note in notes:
             tell(note)
-    preprocessing = source.fit_preprocessing(parts.development)
-    inputs = source.inputs(preprocessing)
-    spec = choose(network, inputs.shape[1:], penalty.n_classes)
+    learner, preprocessing, inputs = prepare(
+        source,
+        choice,
+        penalty.n_classes,
+        parts.development,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        rounds=rounds,
+    )
     with closing(Record(None if record is None else Path(record))) as store:
         trainer = CachingTrainer(
             inputs=inputs,
             labels=labels,
             parts=parts,
-            spec=spec,
-            settings=settings,
+            learner=learner,
+            n_classes=penalty.n_classes,
             seed=seed,
             costs=lambda by: scaled_penalty(judge.penalty, resolved, by) if by else judge.penalty,
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
             deadline=None if time_limit is None else time.monotonic() + time_limit,
-            on_epoch=on_epoch,
+            on_epoch=on_progress,
             on_kept=None if tell is None else lambda name: tell(f"{name}: trained before"),
         )
         found = search(trainer, judge, losses=losses, trials=trials, tell=tell)
@@ -241,23 +246,19 @@ def _result(
     kept = (
         trial.met and all(v.confirmed for v in verdicts) and -100 * change.value <= allowed + 1e-9
     )
-    network = from_spec(trainer.spec)
     assert made.weights is not None
-    network.load_state_dict(need("safetensors.torch", "Tuning").load(made.weights))
-    network.eval()
     parts, recipe = trainer.parts, trial.setting.recipe
     model = Model(
         kind=source.kind,
         penalty=judge.penalty,
         preprocessing=preprocessing,
-        spec=trainer.spec,
-        network=network,
+        predictor=load_predictor(made.description, made.weights),
         temperature=made.temperature,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
             "loss": recipe.loss,
             "alpha": recipe.alpha,
-            **trainer.settings.to_dict(),
+            **trainer.learner.settings(),
             "seed": trainer.seed,
             "best_epoch": made.history["best_epoch"],
             "train": len(parts.final.train),

@@ -1,0 +1,352 @@
+"""Boosted trees as learners: LightGBM or XGBoost, by our objectives, kept in their own formats.
+
+Training starts from the logarithms of the class frequencies, as the libraries' own objectives do,
+and stops when the mean cost of its answers on the validation part has not fallen for `patience`
+rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue import boosting
+from untrue.checks import check_count, check_number
+from untrue.errors import MissingDependencyError
+from untrue.losses.registry import CROSS_ENTROPY
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.penalty import Penalty
+from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
+from untrue.training.progress import History, Progress
+from untrue.training.splits import Split
+
+FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
+
+
+@dataclass(frozen=True, slots=True)
+class BoosterSettings:
+    """How trees are boosted.
+
+    rounds         trees of each class, at most
+    learning_rate  how much of each tree counts
+    leaves         of a tree, at most
+    patience       rounds without a lower cost on the validation part before it stops
+    """
+
+    rounds: int = 500
+    learning_rate: float = 0.1
+    leaves: int = 31
+    patience: int = 30
+
+    def __post_init__(self) -> None:
+        check_count("rounds", self.rounds)
+        check_number("learning_rate", self.learning_rate, 0.0, ends=False)
+        check_count("leaves", self.leaves, least=2)
+        check_count("patience", self.patience)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoosterPredictor:
+    """Trained trees. start (k,): the scores they add to."""
+
+    library: str
+    booster: Any
+    start: tuple[float, ...]
+    width: int
+    rounds: int
+    categorical: tuple[int, ...]
+
+    @property
+    def file(self) -> str:
+        return FILES[self.library]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.width,)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.start)
+
+    def logits(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        if self.library == "lightgbm":
+            scores = self.booster.predict(inputs, raw_score=True, num_threads=_threads())
+        else:
+            scores = self.booster.predict(
+                _matrix(inputs, self.categorical),
+                output_margin=True,
+                iteration_range=(0, self.rounds),
+            )
+        shape = (len(inputs), self.n_classes)
+        return np.asarray(np.asarray(scores, np.float64).reshape(shape) + np.array(self.start))
+
+    def content(self) -> bytes:
+        if self.library == "lightgbm":
+            text: str = self.booster.model_to_string()
+            return text.encode()
+        return bytes(self.booster.save_raw("json"))
+
+    def description(self) -> dict[str, Any]:
+        return {
+            "kind": self.library,
+            "start": list(self.start),
+            "width": self.width,
+            "rounds": self.rounds,
+            "categorical": list(self.categorical),
+        }
+
+    def words(self) -> str:
+        return f"{self.library}, {self.rounds} rounds, {self.width} columns"
+
+
+@dataclass(frozen=True, slots=True)
+class BoosterLearner:
+    """A library, its settings, and which columns hold codes of categories."""
+
+    library: str
+    how: BoosterSettings
+    n_classes: int
+    width: int
+    categorical: tuple[int, ...]
+    encoding: Encoding = "codes"
+
+    @property
+    def name(self) -> str:
+        return self.library
+
+    def train(
+        self,
+        name: str,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+        *,
+        seed: int,
+        on_progress: Tell | None = None,
+    ) -> Fitted:
+        start = _log_shares(labels[parts.train], self.n_classes)
+        costs = _CostByRound(penalty.matrix(), labels[parts.validation], self.how, on_progress)
+        make = _train_lightgbm if self.library == "lightgbm" else _train_xgboost
+        booster = make(self, loss, penalty, alpha, inputs, labels, parts, start, seed, costs)
+        predictor = BoosterPredictor(
+            self.library,
+            booster,
+            tuple(start.tolist()),
+            self.width,
+            costs.best,
+            self.categorical,
+        )
+        held_back = predictor.logits(inputs[parts.validation])
+        temperature = softmax_temperature(name, held_back, labels[parts.validation])
+        return Fitted(predictor, History((), tuple(costs.values), costs.best), temperature)
+
+    def settings(self) -> dict[str, Any]:
+        return {"model": self.library, **asdict(self.how)}
+
+
+class _CostByRound:
+    """The mean cost of the answers on the validation part by round, and when to stop."""
+
+    def __init__(
+        self, costs: FloatArray, labels: IntArray, how: BoosterSettings, tell: Tell | None
+    ) -> None:
+        self._costs, self._labels, self._how, self._tell = costs, labels, how, tell
+        self.values: list[float] = []
+        self.best = 0
+
+    def see(self, scores: FloatArray) -> bool:
+        """Note a round's scores (n, k); True when training should stop."""
+        value = float(self._costs[self._labels, scores.argmax(axis=1)].mean())
+        self.values.append(value)
+        done = len(self.values)
+        if not self.best or value < self.values[self.best - 1]:
+            self.best = done
+        if self._tell is not None:
+            self._tell(Progress(done, self._how.rounds, 1, 1, value, value))
+        return done - self.best >= self._how.patience
+
+
+def booster_learner(
+    library: str,
+    settings: BoosterSettings,
+    n_classes: int,
+    width: int,
+    categorical: tuple[int, ...],
+) -> BoosterLearner:
+    """A learner of a library that is installed."""
+    _library(library)
+    return BoosterLearner(library, settings, n_classes, width, categorical)
+
+
+def load(description: Mapping[str, Any], content: bytes) -> BoosterPredictor:
+    """Trees from a folder; a ValueError where its parts do not fit."""
+    library = str(description["kind"])
+    start = tuple(map(float, description["start"]))
+    width, rounds = int(description["width"]), int(description["rounds"])
+    categorical = tuple(map(int, description["categorical"]))
+    if not np.isfinite(start).all() or not all(0 <= j < width for j in categorical):
+        raise ValueError(f"start scores {start}, columns of codes {categorical}")
+    made = _library(library)
+    try:
+        if library == "lightgbm":
+            booster = made.Booster(params={"verbosity": -1}, model_str=content.decode())
+            found = (booster.num_feature(), booster.num_model_per_iteration())
+        else:
+            booster = made.Booster()
+            booster.load_model(bytearray(content))
+            shape = json.loads(booster.save_config())["learner"]["learner_model_param"]
+            found = (int(shape["num_feature"]), int(shape["num_class"]))
+    # What the libraries raise (LightGBMError, XGBoostError) are bare kinds of these two.
+    except (ValueError, RuntimeError, OSError) as error:
+        raise ValueError(f"the trees are not readable: {str(error).splitlines()[0]}") from None
+    if found != (width, len(start)):
+        raise ValueError(f"trees for {found}, a model for {(width, len(start))}")
+    return BoosterPredictor(library, booster, start, width, rounds, categorical)
+
+
+def _train_lightgbm(
+    learner: BoosterLearner,
+    loss: str,
+    penalty: Penalty,
+    alpha: float,
+    inputs: npt.NDArray[Any],
+    labels: IntArray,
+    parts: Split,
+    start: FloatArray,
+    seed: int,
+    costs: _CostByRound,
+) -> Any:
+    lightgbm = _library("lightgbm")
+    own: Any = "multiclass"
+    if loss != CROSS_ENTROPY:
+        own = boosting.lightgbm_objective(penalty.matrix(), loss, alpha)  # type: ignore[arg-type]
+    params = {
+        "objective": own,
+        "num_class": learner.n_classes,
+        "learning_rate": learner.how.learning_rate,
+        "num_leaves": learner.how.leaves,
+        "boost_from_average": False,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": _threads(),
+        "verbosity": -1,
+        "metric": "none",
+    }
+    chosen = list(learner.categorical)
+
+    def data(rows: IntArray, reference: Any = None) -> Any:
+        return lightgbm.Dataset(
+            inputs[rows],
+            labels[rows],
+            init_score=np.tile(start, (len(rows), 1)),
+            categorical_feature=chosen,
+            reference=reference,
+        )
+
+    train = data(parts.train)
+    watched = data(parts.validation, train)
+
+    def cost(scores: Any, _: Any) -> tuple[str, float, bool]:
+        stop = costs.see(np.asarray(scores).reshape(-1, learner.n_classes))
+        if stop:
+            raise lightgbm.callback.EarlyStopException(costs.best - 1, [])
+        return "cost", costs.values[-1], False
+
+    booster = lightgbm.train(
+        params,
+        train,
+        learner.how.rounds,
+        valid_sets=[watched],
+        feval=cost,
+        keep_training_booster=False,
+    )
+    text = booster.model_to_string(num_iteration=costs.best)
+    return lightgbm.Booster(params={"verbosity": -1}, model_str=text)
+
+
+def _train_xgboost(
+    learner: BoosterLearner,
+    loss: str,
+    penalty: Penalty,
+    alpha: float,
+    inputs: npt.NDArray[Any],
+    labels: IntArray,
+    parts: Split,
+    start: FloatArray,
+    seed: int,
+    costs: _CostByRound,
+) -> Any:
+    xgboost = _library("xgboost")
+    params = {
+        "objective": "multi:softprob",
+        "num_class": learner.n_classes,
+        "eta": learner.how.learning_rate,
+        "max_leaves": learner.how.leaves,
+        "max_depth": 0,
+        "grow_policy": "lossguide",
+        "tree_method": "hist",
+        "base_score": 0.0,
+        "disable_default_eval_metric": True,
+        "seed": seed,
+        "nthread": _threads(),
+        "verbosity": 0,
+    }
+    own = None
+    if loss != CROSS_ENTROPY:
+        own = boosting.xgboost_objective(penalty.matrix(), loss, alpha)  # type: ignore[arg-type]
+
+    def data(rows: IntArray) -> Any:
+        found = _matrix(inputs[rows], learner.categorical, labels[rows])
+        found.set_base_margin(np.tile(start, (len(rows), 1)))
+        return found
+
+    watched = data(parts.validation)
+
+    class Watch(xgboost.callback.TrainingCallback):  # type: ignore[misc, name-defined]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002
+            return costs.see(np.asarray(model.predict(watched, output_margin=True)))
+
+    return xgboost.train(
+        params, data(parts.train), learner.how.rounds, obj=own, callbacks=[Watch()]
+    )
+
+
+def _matrix(inputs: npt.NDArray[Any], categorical: tuple[int, ...], labels: Any = None) -> Any:
+    xgboost = _library("xgboost")
+    kinds = ["c" if j in set(categorical) else "float" for j in range(inputs.shape[1])]
+    return xgboost.DMatrix(
+        inputs, labels, feature_types=kinds, enable_categorical=True, nthread=_threads()
+    )
+
+
+def _log_shares(labels: IntArray, k: int) -> FloatArray:
+    """Logarithms of the class frequencies, each class counted once more than it is."""
+    counts = np.bincount(labels, minlength=k) + 1.0
+    return np.asarray(np.log(counts / counts.sum()))
+
+
+def _threads() -> int:
+    """Of the library, as many as there are cores for this process, or OMP_NUM_THREADS."""
+    return int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
+
+
+def _library(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingDependencyError(
+            f"A model of boosted trees needs {name}, which is missing: "
+            'pip install "untrue[boosting]".'
+        ) from None

@@ -1,0 +1,181 @@
+"""What trains a model on a person's own data: a network or boosted trees, behind one contract."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.decision import calibrate
+from untrue.errors import ArgumentError, UntrueWarning, nearest
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.penalty import Penalty
+from untrue.tools.reading.sources import Encoding as Encoding
+from untrue.training.progress import History, Progress
+from untrue.training.splits import Split
+
+BOOSTERS = ("lightgbm", "xgboost")
+NETWORKS = ("network", "linear", "mlp", "cnn")
+MODELS = (*BOOSTERS, *NETWORKS)
+Tell = Callable[[Progress], None]
+
+
+class Predictor(Protocol):
+    """A trained model: from inputs to scores whose softmax are probabilities, and to a file."""
+
+    @property
+    def file(self) -> str:
+        """The name of its file in a model folder."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+    def logits(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        """Scores (N, k)."""
+        ...
+
+    def content(self) -> bytes:
+        """What the file holds."""
+        ...
+
+    def description(self) -> dict[str, Any]:
+        """What is needed beside the file to read it back, as plain JSON."""
+        ...
+
+    def words(self) -> str:
+        """What it is, for a page."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A trained model, how its training went, and the temperature that calibrates it."""
+
+    predictor: Predictor
+    history: History
+    temperature: float
+
+
+class Learner(Protocol):
+    """How models are trained: everything but the loss, the examples and the seed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    def train(
+        self,
+        name: str,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+        *,
+        seed: int,
+        on_progress: Tell | None = None,
+    ) -> Fitted:
+        """Train on one part; stop and calibrate by another. `name` is what warnings call it."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """All that determines a training beside the loss, the examples and the seed, as JSON."""
+        ...
+
+
+def load_predictor(description: Mapping[str, Any], content: bytes) -> Predictor:
+    """A trained model from what `Predictor` wrote; a ValueError where its parts do not fit."""
+    if description["kind"] in BOOSTERS:
+        from untrue.tools.fitting import booster
+
+        return booster.load(description, content)
+    if description["kind"] != "network":
+        raise ValueError(f"a model of kind {description['kind']!r}")
+    from untrue.tools.fitting import network
+
+    return network.load(description, content)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The kind of model to train, and why, in words."""
+
+    name: str
+    why: str
+
+    @property
+    def boosted(self) -> bool:
+        return self.name in BOOSTERS
+
+
+def choose_model(
+    asked: str | None, kind: str, *, only_network: tuple[str, ...] = (), only_trees: bool = False
+) -> Choice:
+    """The kind of model for data of a kind ("table", "images", ...).
+
+    only_network  options that were given and that only a network has; only_trees: one that only
+                  boosted trees have was given
+    """
+    images = "images" in kind
+    if asked is not None:
+        if not isinstance(asked, str):
+            raise ArgumentError(
+                f"`model` must be a name ({', '.join(MODELS)}); got {asked!r}. For a model of your "
+                "own, use `untrue.control` on its probabilities."
+            )
+        if asked not in MODELS:
+            raise ArgumentError(
+                f"Unknown model {asked!r}{nearest(asked, MODELS) or '.'} "
+                f"Known: {', '.join(MODELS)}."
+            )
+        if asked in BOOSTERS and images:
+            raise ArgumentError(f"Model {asked!r} is for tables; images take 'network' or 'cnn'.")
+        if asked in BOOSTERS and only_network:
+            raise ArgumentError(
+                f"{only_network[0]} belongs to a network; with model {asked!r} it means nothing."
+            )
+        if asked not in BOOSTERS and only_trees:
+            raise ArgumentError(
+                f"`rounds` belongs to boosted trees; with model {asked!r} it means nothing."
+            )
+        return Choice(asked, "as asked")
+    if images:
+        return Choice("network", "the data are images")
+    if only_network:
+        return Choice("network", f"{only_network[0]} belongs to a network")
+    if importlib.util.find_spec("lightgbm") is not None:
+        return Choice("lightgbm", "boosted trees are the best start for a table")
+    if only_trees:
+        raise ArgumentError(
+            '`rounds` needs boosted trees, which are not installed: pip install "untrue[boosting]".'
+        )
+    return Choice("network", 'boosted trees are not installed: pip install "untrue[boosting]"')
+
+
+def softmax_temperature(name: str, logits: FloatArray, labels: IntArray) -> float:
+    """The temperature that calibrates scores on held-out examples, with a warning at chance."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UntrueWarning)
+        found = calibrate(np.asarray(logits), labels).temperature
+    if caught:
+        warnings.warn(
+            f"the model by {name} tells no more than chance on the validation part; train longer, "
+            "or ask whether the columns can tell the classes apart",
+            UntrueWarning,
+            stacklevel=4,
+        )
+    return found

@@ -1,0 +1,148 @@
+"""Networks as learners: trained by the one loop, kept as safetensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from untrue.losses import registry
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
+from untrue.networks.normalize import Normalize
+from untrue.penalty import Penalty
+from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
+from untrue.tools.needs import need
+from untrue.training import Settings
+from untrue.training.evaluation import Objective, logits_of
+from untrue.training.examples import Examples
+from untrue.training.loop import train_new
+from untrue.training.splits import Split
+
+PURPOSE = "A model folder"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkPredictor:
+    """A trained network with the spec it was built from."""
+
+    spec: NetworkSpec
+    network: nn.Module
+    file: str = "weights.safetensors"
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return self.spec.inputs
+
+    @property
+    def n_classes(self) -> int:
+        return self.spec.n_classes
+
+    def logits(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        return np.asarray(logits_of(self.network, inputs), dtype=np.float64)
+
+    def content(self) -> bytes:
+        weights = {name: value.contiguous() for name, value in self.network.state_dict().items()}
+        made: bytes = need("safetensors.torch", PURPOSE).save(weights)
+        return made
+
+    def description(self) -> dict[str, Any]:
+        return {"kind": "network", **asdict(self.spec), "inputs": list(self.spec.inputs)}
+
+    def words(self) -> str:
+        return f"network {self.spec.name}, inputs {' x '.join(map(str, self.spec.inputs))}"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkLearner:
+    """A kind of network for some data, and how it is trained."""
+
+    spec: NetworkSpec
+    how: Settings
+    encoding: Encoding = "scaled"
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def train(
+        self,
+        name: str,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+        *,
+        seed: int,
+        on_progress: Tell | None = None,
+    ) -> Fitted:
+        network, history = train_new(
+            self.spec,
+            objective_of(loss, penalty, alpha),
+            Examples.place(inputs[parts.train], labels[parts.train]),
+            self.how,
+            seed=seed,
+            watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
+            on_progress=on_progress,
+        )
+        predictor = NetworkPredictor(self.spec, network)
+        held_back = predictor.logits(inputs[parts.validation])
+        temperature = softmax_temperature(name, held_back, labels[parts.validation])
+        return Fitted(predictor, history, temperature)
+
+    def settings(self) -> dict[str, Any]:
+        return {"model": "network", "network": self.spec.name, **self.how.to_dict()}
+
+
+def network_learner(
+    name: str | None, shape: tuple[int, ...], n_classes: int, settings: Settings
+) -> NetworkLearner:
+    """The network asked for ("network" is what fits the data), for inputs of a shape."""
+    chosen = None if name == "network" else name
+    return NetworkLearner(choose(chosen, shape, n_classes), settings)
+
+
+def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
+    """What is minimised, by the name of the loss."""
+    if loss == registry.CROSS_ENTROPY:
+        return F.cross_entropy
+    return registry.find(loss).make(penalty, strength=alpha)
+
+
+def load(description: Mapping[str, Any], content: bytes) -> NetworkPredictor:
+    """A network from a folder; a ValueError where its parts do not fit."""
+    spec = NetworkSpec(
+        str(description["name"]),
+        tuple(map(int, description["inputs"])),
+        int(description["n_classes"]),
+        float(description["width"]),
+    )
+    if spec.name not in NETWORKS:
+        raise ValueError(f"network {spec.name!r}")
+    network = _filled(spec, need("safetensors.torch", PURPOSE).load(content))
+    network.eval()
+    return NetworkPredictor(spec, network)
+
+
+def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
+    """The network with these weights, each of the right shape and finite.
+
+    It is built without memory of its own: a description of enormous layers takes none.
+    """
+    with torch.device("meta"):
+        network = from_spec(spec)
+    network.load_state_dict(weights, assign=True)
+    for name, value in network.state_dict().items():
+        if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
+            raise ValueError(f"weights {name!r} must be finite numbers in float32")
+    if isinstance(network[0], Normalize) and not bool((network[0].scale > 0).all()):
+        raise ValueError("the scale of the pixels must be positive")
+    return network

@@ -1,0 +1,108 @@
+"""A table for boosted trees: numbers as they are, categories as codes, gaps as NaN.
+
+Trees split on the order of values, so nothing is scaled, and they send missing values their own
+way. A category that training has not seen is a gap too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import DataError, UntrueWarning
+from untrue.tools.reading.features import Features, Schema
+from untrue.tools.reading.tables import listed
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The categories of a column; the code of each is its position."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableCodes:
+    """All that turns a table into inputs (N, width) of numbers and codes, float32."""
+
+    numbers: tuple[str, ...]
+    categories: tuple[Categories, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(self.numbers, tuple(column.name for column in self.categories))
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return (len(self.numbers) + len(self.categories),)
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Positions of the columns that hold codes."""
+        return tuple(range(len(self.numbers), *self.inputs))
+
+    def apply(self, features: Features) -> npt.NDArray[np.float32]:
+        """Inputs (N, width); unseen categories become gaps, with a warning for each column."""
+        width = self.inputs[0]
+        inputs = np.empty((len(features), width), dtype=np.float32)
+        with np.errstate(over="ignore"):
+            inputs[:, : len(self.numbers)] = features.numbers
+        for j, column in enumerate(self.categories):
+            inputs[:, len(self.numbers) + j] = _codes(column, features.text[:, j])
+        return inputs
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": "codes", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> TableCodes:
+        """Back from `as_json`; a wrong shape is an error."""
+        try:
+            return cls(
+                tuple(map(str, content["numbers"])),
+                tuple(
+                    Categories(str(column["name"]), tuple(map(str, column["values"])))
+                    for column in content["categories"]
+                ),
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
+
+
+def fit_codes(features: Features) -> TableCodes:
+    """The categories of training data, each column's in sorted order."""
+    return TableCodes(
+        features.schema.numbers,
+        tuple(
+            Categories(
+                name,
+                tuple(sorted({value for value in features.text[:, j] if value is not None})),
+            )
+            for j, name in enumerate(features.schema.categories)
+        ),
+    )
+
+
+def _codes(column: Categories, values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    code: dict[str | None, float] = {value: float(i) for i, value in enumerate(column.values)}
+    code[None] = np.nan
+    found = np.array([code.get(value, -1.0) for value in values.tolist()], dtype=np.float32)
+    unseen = found < 0
+    if unseen.any():
+        names = Counter(value for value, new in zip(values, unseen, strict=True) if new)
+        warnings.warn(
+            f"column {column.name!r} holds categories that training has not seen "
+            f"({listed(map(repr, names), 3)}) in {int(unseen.sum()):,} of {len(values):,} rows; "
+            "they are taken as missing",
+            UntrueWarning,
+            stacklevel=4,
+        )
+        found[unseen] = np.nan
+    return found

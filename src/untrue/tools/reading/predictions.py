@@ -1,0 +1,168 @@
+"""Predictions to measure: from a file whose columns are found, or from arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError
+from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
+from untrue.penalty import Penalty
+from untrue.penalty.stated import class_names, named_for
+from untrue.tools.reading.columns import Columns, choose
+from untrue.tools.reading.labels import abstained_text, positions
+from untrue.tools.reading.tables import Kind, codes, listed, matrix, open_table, read_table
+
+# Rounded probabilities pass; what is off by more is not a probability.
+SUM_SLACK = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionTable:
+    """Predictions: classes by position (N,), -1 where it abstains; probs (N, k).
+
+    penalty: as given, with the names of the labels where it has none of its own
+    """
+
+    source: str
+    columns: Columns
+    true: IntArray
+    predicted: IntArray
+    probs: npt.NDArray[np.floating[Any]] | None
+    penalty: Penalty
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+
+def predictions_of(
+    data: Any, y: Any, penalty: Penalty, *, classes: Sequence[str] | None = None, **columns: Any
+) -> PredictionTable:
+    """A file (with its columns, as `read_predictions` takes them), or arrays with `y`."""
+    if isinstance(data, str | Path):
+        if y is not None:
+            raise ArgumentError("`y` belongs to arrays; a file has the truth in a column.")
+        return read_predictions(Path(data), penalty, classes=classes, **columns)
+    if y is None:
+        raise ArgumentError("`y` must hold the true labels of the predictions.")
+    given = to_numpy(data)
+    true = _array_codes(to_numpy(y), penalty, "y")
+    if given.ndim == 2:
+        scores = read_scores(given, "data", penalty.n_classes)
+        check_probs(scores, penalty.classes, "data")
+        answers, probs = np.asarray(scores.argmax(axis=1), dtype=np.int64), scores
+    else:
+        answers, probs = _array_codes(given, penalty, "data", least=-1), None
+    if len(answers) != len(true):
+        raise DataError(f"`data` has {len(answers):,} rows, `y` {len(true):,}.")
+    named = Columns("y", None if probs is not None else "data", None)
+    return PredictionTable("the data", named, true, answers, probs, penalty, None, ())
+
+
+def _array_codes(
+    labels: npt.NDArray[Any], penalty: Penalty, name: str, *, least: int = 0
+) -> IntArray:
+    """Positions of classes: whole numbers are those; names are looked up."""
+    if labels.dtype.kind not in "OUS":
+        found = read_labels(labels, name, penalty.n_classes, least=least)
+        return found.astype(np.int64)
+    names, found = np.unique(labels.astype(str), return_inverse=True)
+    return positions(
+        found.astype(np.int32), names.tolist(), penalty.classes, column=name, source="the data"
+    )
+
+
+def read_predictions(
+    path: Path,
+    penalty: Penalty,
+    *,
+    truth: str | None = None,
+    predicted: str | None = None,
+    probs: str | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> PredictionTable:
+    """Read and check a file of predictions; `classes` as in `audit`."""
+    file = open_table(path, delimiter=delimiter)
+    columns = choose(file, penalty.classes, truth=truth, predicted=predicted, probs=probs)
+    wanted: dict[str, Kind] = {columns.truth: "label"}
+    wanted |= {columns.predicted: "label"} if columns.predicted else {}
+    wanted |= dict.fromkeys(columns.probs or (), "number")
+    wanted |= {columns.names: "label"} if columns.names else {}
+    table = read_table(file, wanted)
+    notes = list(columns.notes)
+    true_codes, true_names = codes(table, columns.truth, file)
+    predicted_codes, predicted_names = (
+        codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
+    )
+    none = abstained_text(classes or penalty.classes)
+    given = [name for name in predicted_names if name != none]
+    answers = dict(zip(given, class_names(given, classes), strict=True))
+    true_names = class_names(true_names, classes)
+    named = named_for(penalty, {*true_names, *answers.values()})
+    if named is not penalty:
+        notes.append(
+            "the penalty has no class names; its rows are taken for the labels in sorted order: "
+            f"{listed(named.classes)}"
+        )
+        # Its columns of probabilities are found by the names.
+        columns = choose(file, named.classes, truth=truth, predicted=predicted, probs=probs)
+        table = read_table(file, wanted | dict.fromkeys(columns.probs or (), "number"))
+    true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
+    scores = None
+    if columns.probs is not None:
+        scores = matrix(table, columns.probs, file)
+        check_probs(scores, columns.probs, str(path))
+    if columns.predicted is not None:
+        found = positions(
+            predicted_codes,
+            [answers.get(name, abstained_text(named.classes)) for name in predicted_names],
+            named.classes,
+            column=columns.predicted,
+            source=str(path),
+            may_abstain=True,
+        )
+    else:
+        assert scores is not None  # `choose` found one of the two
+        found = scores.argmax(axis=1)
+        notes.append("no column of predictions: the most probable class is taken for the answer")
+    abstained = int((found < 0).sum())
+    if abstained:
+        notes.append(
+            f"{abstained:,} of {len(found):,} predictions abstain; the measures are "
+            "about the others"
+        )
+    names = None
+    if columns.names:
+        name_codes, name_texts = codes(table, columns.names, file)
+        names = tuple(name_texts[code] for code in name_codes.tolist())
+    return PredictionTable(str(path), columns, true, found, scores, named, names, tuple(notes))
+
+
+def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:
+    """Each row holds probabilities; the error names the row and the column."""
+    step = max(1, BLOCK_VALUES // probs.shape[1])
+    for start in range(0, len(probs), step):
+        block = probs[start : start + step]
+        low = block.min(axis=1)
+        total = block.sum(axis=1, dtype=np.float64)
+        bad = (low < 0) | (np.abs(total - 1) > SUM_SLACK)
+        if not bad.any():
+            continue
+        row = int(np.argmax(bad))
+        if low[row] < 0:
+            column = int(np.argmin(block[row]))
+            raise DataError(
+                f"{source}: data row {start + row + 1}, column {names[column]!r}, is "
+                f"{block[row, column]:g}: probabilities are not negative. Logits become "
+                "probabilities by softmax."
+            )
+        raise DataError(
+            f"{source}: the probabilities of data row {start + row + 1}, columns {names[0]!r} to "
+            f"{names[-1]!r}, sum to {total[row]:.4g}, not to 1. Are they logits, percentages, or "
+            "some of the columns only?"
+        )
