@@ -73,7 +73,12 @@ def test_it_prints_the_measures_and_writes_the_page(folder: Path) -> None:
     change = numbers["least_expected_cost"]["change"]["expected_cost"]
     assert change["low"] < change["value"] < change["high"] < 0
     page = (folder / "seen/page.html").read_text()
-    for part in ("By cost", "By count", "The costliest confusions", "Does it know how sure to be?"):
+    for part in (
+        "By cost",
+        "By count",
+        "The costliest confusions",
+        "Calibration: confidence against accuracy",
+    ):
         assert part in page
     counted = (folder / "seen/confusion.csv").read_text().splitlines()
     assert counted[3] == f"tumour,{cm[2, 0]},{cm[2, 1]},{cm[2, 2]}"
@@ -200,7 +205,10 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
         (["p.csv", "--probs", "q_"], "p.csv has no column 'q_healthy' for class 'healthy'"),
         (["p.csv", "--probs", "truth,predicted"], "one column for each of the 3 classes"),
         (["p.csv", "--zone-above", "-1"], "`zone_above` must be a cost of 0 or more; got -1.0"),
-        (["p.csv", "--delimiter", ";;"], "`delimiter` must be one character; got ';;'"),
+        (
+            ["p.csv", "--delimiter", ";;"],
+            "`delimiter` must be one character of ASCII that is no quote; got ';;'",
+        ),
         (["p.csv", "--hierarchy", "tree.csv"], "tree.csv: Unknown class 'benign'"),
         (["bad.parquet"], "bad.parquet is not readable as Parquet"),
         (["p.csv", "--out", "tree.csv"], "tree.csv is a file; name a folder for the page."),

@@ -131,8 +131,11 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
         ),
         (["wine.csv", "--target", "wine", "--alpha", "2"], "`alpha` must lie in [0, 1]; got 2.0"),
         (["wine.csv", "--target", "wine", "--epochs", "0"], "`epochs` must be at least 1; got 0"),
-        (["wine.csv", "--learning-rate", "0"], "`learning_rate` must be positive; got 0.0"),
-        (["wine.csv", "--loss", "hinge", "--target", "wine"], "Unknown loss 'hinge'"),
+        (
+            ["wine.csv", "--target", "wine", "--learning-rate", "0"],
+            "`learning_rate` must be positive; got 0.0",
+        ),
+        (["wine.csv", "--loss", "hinge", "--target", "wine"], "`loss` must be 'bilinear'"),
         (["wine.csv", "--target", "wine", "--ignore", "x"], "wine.csv has no column 'x'"),
         (["nothing.csv"], "There is no file or folder nothing.csv."),
         (["costs.toml"], "costs.toml is neither a table"),

@@ -15,7 +15,7 @@ from untrue.tools.tuning.record import Record, Trained, key_of
 
 def trained(name: str = "bilinear", weights: bytes | None = None) -> Trained:
     logits = np.arange(6, dtype=np.float32).reshape(3, 2) / 7
-    return Trained(name, 1.25, logits, weights, {"best_epoch": 4}, 0.5)
+    return Trained(name, 1.25, logits, weights, {"kind": "network"}, {"best_epoch": 4}, 0.5)
 
 
 def test_what_was_put_comes_back_after_the_file_is_opened_again(tmp_path: Path) -> None:

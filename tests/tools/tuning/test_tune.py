@@ -25,7 +25,7 @@ X, Y = load_digits(return_X_y=True)
 COSTS = Penalty.from_rules(10, {("8", "1"): 10.0, ("2", "1"): 5.0}, default=1.0)
 BUDGET = "*->8 <= 1%"
 QUICK: dict[str, Any] = {
-    "network": "linear",
+    "model": "linear",
     "epochs": 12,
     "learning_rate": 5e-3,
     "repetitions": 3,
@@ -199,10 +199,10 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
         ({"losses": ["hinge"]}, "Unknown loss 'hinge'"),
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
         ({"learning_rate": 0.0}, "`learning_rate` must be positive; got 0.0"),
-        ({"network": "cnn"}, "'cnn' is for images"),
+        ({"model": "cnn"}, "'cnn' is for images"),
         (
-            {"network": LogisticRegression()},
-            r"`network` must be the name of a network \(.*or None.*; got LogisticRegression\(\)",
+            {"model": LogisticRegression()},
+            r"`model` must be a name \(lightgbm, .*; got LogisticRegression\(\)",
         ),
         ({"trials": -1}, "`trials` must be at least 0; got -1"),
         ({"time_limit": -1.0}, "`time_limit` must be 0 or more seconds"),
@@ -220,7 +220,7 @@ def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
 def test_codes_for_named_classes_are_answered_with_codes() -> None:
     names = [f"digit {i}" for i in range(10)]
     costs = Penalty.from_rules(names[::-1], {})
-    options: dict[str, Any] = {"budgets": "digit 3->digit 8 <= 50%", "network": "linear"}
+    options: dict[str, Any] = {"budgets": "digit 3->digit 8 <= 50%", "model": "linear"}
     with pytest.raises(DataError, match=r"unknown label '0'.*`classes`"):
         tune(X, Y, penalty=costs, **options)
     found = tune(

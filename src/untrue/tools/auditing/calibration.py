@@ -19,10 +19,11 @@ from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty.stated import class_names
-from untrue.tools.auditing.audit import BINS, check_probs
+from untrue.tools.auditing.audit import BINS
 from untrue.tools.needs import need
 from untrue.tools.reading.columns import find_truth, probability_columns
 from untrue.tools.reading.labels import positions
+from untrue.tools.reading.predictions import check_probs
 from untrue.tools.reading.tables import Kind, TableFile, codes, matrix, open_table, read_table
 from untrue.tools.writing import write_table
 

@@ -17,38 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue import boosting
-from untrue.checks import check_count, check_number
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
-from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
+from untrue.tools.fitting.learners import (
+    BoosterSettings,
+    Encoding,
+    Fitted,
+    Tell,
+    softmax_temperature,
+)
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
 
 FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
-
-
-@dataclass(frozen=True, slots=True)
-class BoosterSettings:
-    """How trees are boosted.
-
-    rounds         trees of each class, at most
-    learning_rate  how much of each tree counts
-    leaves         of a tree, at most
-    patience       rounds without a lower cost on the validation part before it stops
-    """
-
-    rounds: int = 500
-    learning_rate: float = 0.1
-    leaves: int = 31
-    patience: int = 30
-
-    def __post_init__(self) -> None:
-        check_count("rounds", self.rounds)
-        check_number("learning_rate", self.learning_rate, 0.0, ends=False)
-        check_count("leaves", self.leaves, least=2)
-        check_count("patience", self.patience)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +155,12 @@ class _CostByRound:
             self.best = done
         if self._tell is not None:
             self._tell(Progress(done, self._how.rounds, 1, 1, value, value))
-        return done - self.best >= self._how.patience
+        return self.over
+
+    @property
+    def over(self) -> bool:
+        """Whether so many rounds have brought nothing that training should stop."""
+        return len(self.values) - self.best >= self._how.patience
 
 
 def booster_learner(
@@ -198,7 +186,7 @@ def load(description: Mapping[str, Any], content: bytes) -> BoosterPredictor:
     made = _library(library)
     try:
         if library == "lightgbm":
-            booster = made.Booster(params={"verbosity": -1}, model_str=content.decode())
+            booster = made.Booster(model_str=content.decode())
             found = (booster.num_feature(), booster.num_model_per_iteration())
         else:
             booster = made.Booster()
@@ -257,10 +245,12 @@ def _train_lightgbm(
     watched = data(parts.validation, train)
 
     def cost(scores: Any, _: Any) -> tuple[str, float, bool]:
-        stop = costs.see(np.asarray(scores).reshape(-1, learner.n_classes))
-        if stop:
-            raise lightgbm.callback.EarlyStopException(costs.best - 1, [])
+        costs.see(np.asarray(scores).reshape(-1, learner.n_classes))
         return "cost", costs.values[-1], False
+
+    def stop(_: Any) -> None:
+        if costs.over:
+            raise lightgbm.callback.EarlyStopException(costs.best - 1, [])
 
     booster = lightgbm.train(
         params,
@@ -268,10 +258,10 @@ def _train_lightgbm(
         learner.how.rounds,
         valid_sets=[watched],
         feval=cost,
-        keep_training_booster=False,
+        callbacks=[stop],
     )
     text = booster.model_to_string(num_iteration=costs.best)
-    return lightgbm.Booster(params={"verbosity": -1}, model_str=text)
+    return lightgbm.Booster(model_str=text)
 
 
 def _train_xgboost(

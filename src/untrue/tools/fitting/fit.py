@@ -23,7 +23,13 @@ from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
 from untrue.tools.auditing.pairing import paired_change
-from untrue.tools.fitting.learners import Choice, Fitted, Learner, choose_model
+from untrue.tools.fitting.learners import (
+    BoosterSettings,
+    Choice,
+    Fitted,
+    Learner,
+    choose_model,
+)
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.fitting.result import FitResult, Variant
 from untrue.tools.reading.codes import TableCodes
@@ -37,7 +43,7 @@ from untrue.tools.reading.sources import (
     class_positions,
 )
 from untrue.tools.reading.tables import listed
-from untrue.training import OWN_DATA
+from untrue.training import OWN_DATA, Settings
 from untrue.training.progress import Progress
 from untrue.training.splits import split_by_share
 
@@ -93,6 +99,14 @@ def fit(
         only_network=given_names(epochs=epochs, batch_size=batch_size),
         only_trees=rounds is not None,
     )
+    settings = training_settings(
+        choice,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        rounds=rounds,
+    )
     labels, penalty = labels_of(source, penalty, loss)
     parts = split_by_share(
         labels,
@@ -103,15 +117,7 @@ def fit(
     )
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
     learner, preprocessing, inputs = prepare(
-        source,
-        choice,
-        penalty.n_classes,
-        parts.train,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-        rounds=rounds,
+        source, choice, settings, penalty.n_classes, parts.train
     )
     name = _name(loss, alpha)
     wanted = {name: loss}
@@ -174,35 +180,41 @@ def given_names(**options: Any) -> tuple[str, ...]:
     return tuple(f"`{name}`" for name, value in options.items() if value is not None)
 
 
-def prepare(
-    source: Source,
+def training_settings(
     choice: Choice,
-    n_classes: int,
-    train: IntArray,
     *,
     epochs: int | None = None,
     batch_size: int | None = None,
     learning_rate: float | None = None,
     patience: int | None = None,
     rounds: int | None = None,
+) -> Settings | BoosterSettings:
+    """The usual settings of a kind of model, with what was given in their place."""
+    given: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
+    given |= {"rounds": rounds} if choice.boosted else {"epochs": epochs, "batch_size": batch_size}
+    usual = BoosterSettings() if choice.boosted else OWN_DATA
+    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+
+
+def prepare(
+    source: Source,
+    choice: Choice,
+    settings: Settings | BoosterSettings,
+    n_classes: int,
+    train: IntArray,
 ) -> tuple[Learner, Preprocessing, npt.NDArray[Any]]:
     """The learner, how values become inputs (learned from `train` alone), and all inputs."""
-    shared: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
-    if choice.boosted:
-        from untrue.tools.fitting.booster import BoosterSettings, booster_learner
+    if isinstance(settings, BoosterSettings):
+        from untrue.tools.fitting.booster import booster_learner
 
         preprocessing = source.fit_preprocessing(train, "codes")
         assert isinstance(preprocessing, TableCodes)
-        given = {"rounds": rounds, **shared}
-        trees = replace(BoosterSettings(), **{n: v for n, v in given.items() if v is not None})
         booster = booster_learner(
-            choice.name, trees, n_classes, preprocessing.inputs[0], preprocessing.categorical
+            choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical
         )
         return booster, preprocessing, source.inputs(preprocessing)
     from untrue.tools.fitting.network import network_learner
 
-    given = {"epochs": epochs, "batch_size": batch_size, **shared}
-    settings = replace(OWN_DATA, **{n: v for n, v in given.items() if v is not None})
     preprocessing = source.fit_preprocessing(train)
     inputs = source.inputs(preprocessing)
     network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_count, check_number
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, UntrueWarning, nearest
 from untrue.metrics.inputs import FloatArray, IntArray
@@ -108,6 +109,28 @@ def load_predictor(description: Mapping[str, Any], content: bytes) -> Predictor:
     from untrue.tools.fitting import network
 
     return network.load(description, content)
+
+
+@dataclass(frozen=True, slots=True)
+class BoosterSettings:
+    """How trees are boosted.
+
+    rounds         trees of each class, at most
+    learning_rate  how much of each tree counts
+    leaves         of a tree, at most
+    patience       rounds without a lower cost on the validation part before it stops
+    """
+
+    rounds: int = 500
+    learning_rate: float = 0.1
+    leaves: int = 31
+    patience: int = 30
+
+    def __post_init__(self) -> None:
+        check_count("rounds", self.rounds)
+        check_number("learning_rate", self.learning_rate, 0.0, ends=False)
+        check_count("leaves", self.leaves, least=2)
+        check_count("patience", self.patience)
 
 
 @dataclass(frozen=True, slots=True)

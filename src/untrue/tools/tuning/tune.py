@@ -20,7 +20,13 @@ from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
 from untrue.penalty import Penalty
 from untrue.tools.auditing.pairing import paired_change
-from untrue.tools.fitting.fit import PLAIN, given_names, labels_of, prepare
+from untrue.tools.fitting.fit import (
+    PLAIN,
+    given_names,
+    labels_of,
+    prepare,
+    training_settings,
+)
 from untrue.tools.fitting.learners import choose_model, load_predictor
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.reading.images import warn_of_absent
@@ -108,6 +114,14 @@ def tune(
         only_network=given_names(epochs=epochs, batch_size=batch_size),
         only_trees=rounds is not None,
     )
+    settings = training_settings(
+        choice,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        rounds=rounds,
+    )
     labels, penalty = labels_of(source, penalty, PLAIN)
     parts = part(
         labels,
@@ -125,15 +139,7 @@ def tune(
         for note in notes:
             tell(note)
     learner, preprocessing, inputs = prepare(
-        source,
-        choice,
-        penalty.n_classes,
-        parts.development,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-        rounds=rounds,
+        source, choice, settings, penalty.n_classes, parts.development
     )
     with closing(Record(None if record is None else Path(record))) as store:
         trainer = CachingTrainer(

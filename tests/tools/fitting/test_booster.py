@@ -1,0 +1,125 @@
+"""Boosted trees in `fit`: by our objectives, stopped by cost, kept as data and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import untrue
+from untrue.errors import ArgumentError, DataError
+from untrue.penalty import Penalty
+from untrue.tools.fitting.model_folder import load_model
+from untrue.tools.fitting.result import FitResult
+from untrue.tools.reading.codes import TableCodes
+
+LIBRARIES = ("lightgbm", "xgboost")
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def fitted(request: pytest.FixtureRequest, patients_csv: Path, patient_costs: Penalty) -> FitResult:
+    return untrue.fit(
+        patients_csv,
+        target="diagnosis",
+        penalty=patient_costs,
+        model=request.param,
+        rounds=40,
+        patience=10,
+    )
+
+
+def test_the_model_learns_and_the_round_of_least_cost_is_kept(
+    fitted: FitResult,
+) -> None:
+    summary = fitted.variant.summary
+    assert summary.accuracy > 1 / 3  # of three classes
+    assert 1 <= fitted.history.best_epoch <= len(fitted.history.validation) <= 40
+    best = fitted.history.best_epoch - 1
+    assert fitted.history.validation[best] == min(fitted.history.validation)
+    assert isinstance(fitted.model.preprocessing, TableCodes)
+    assert [v.name for v in fitted.variants][:2] == ["cross-entropy", "cross-entropy + least cost"]
+
+
+def test_what_is_loaded_answers_as_what_was_saved(
+    fitted: FitResult, patients_csv: Path, tmp_path: Path
+) -> None:
+    folder = fitted.save(tmp_path / "model")
+    assert not [path for path in folder.iterdir() if path.suffix in (".pkl", ".bin")]
+    before = fitted.probs(patients_csv)
+    np.testing.assert_allclose(untrue.predict(folder, patients_csv).probs, before, atol=1e-6)
+    np.testing.assert_array_equal(
+        fitted.predict(patients_csv)[:3], fitted.predict(patients_csv)[:3]
+    )
+
+
+def test_damaged_trees_get_a_sentence(fitted: FitResult, tmp_path: Path) -> None:
+    folder = fitted.save(tmp_path / "model")
+    file = folder / fitted.model.predictor.file
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(DataError, match="is not what was written with the model"):
+        load_model(folder)
+    content = json.loads((folder / "model.json").read_text())
+    del content["checksum"]
+    content["files"][file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "model.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="is not readable as a model"):
+        load_model(folder)
+
+
+def test_costs_act_in_training(patients_csv: Path, patient_costs: Penalty) -> None:
+    found = untrue.fit(
+        patients_csv, target="diagnosis", penalty=patient_costs, alpha=0.9, model="lightgbm"
+    )
+    plain, trained = found.variants[0].summary, found.variant.summary
+    assert plain.expected_cost is not None
+    assert trained.expected_cost is not None
+    assert trained.expected_cost < plain.expected_cost
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"model": "lightgbm", "epochs": 3},
+            r"`epochs` belongs to a network; with model 'lightgbm'",
+        ),
+        ({"model": "xgboost", "batch_size": 3}, "`batch_size` belongs to a network"),
+        ({"model": "linear", "rounds": 3}, "`rounds` belongs to boosted trees"),
+        ({"model": "lightgbm", "rounds": 0}, "`rounds` must be at least 1; got 0"),
+        ({"model": "lihgtgbm"}, "Unknown model 'lihgtgbm'; did you mean 'lightgbm'"),
+        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
+    ],
+)
+def test_what_a_model_has_not_is_refused_by_name(
+    options: dict[str, object], message: str, patients_csv: Path, patient_costs: Penalty
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        untrue.fit(patients_csv, target="diagnosis", penalty=patient_costs, **options)
+
+
+def test_a_table_takes_trees_unless_an_option_asks_for_a_network(
+    patients_csv: Path, patient_costs: Penalty
+) -> None:
+    common = {"target": "diagnosis", "penalty": patient_costs, "baseline": False}
+    found = untrue.fit(patients_csv, rounds=5, **common)
+    assert found.model.predictor.words().startswith("lightgbm, ")
+    assert "boosted trees" in found.why
+    found = untrue.fit(patients_csv, epochs=1, **common)
+    assert found.model.predictor.words().startswith("network mlp")
+    assert found.why == "`epochs` belongs to a network"
+
+
+def test_unseen_categories_are_gaps_with_a_warning(tmp_path: Path) -> None:
+    rows = [f"{'a' if i % 2 else 'b'},{i % 2}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["kind,y", *rows]))
+    found = untrue.fit(
+        tmp_path / "d.csv", target="y", loss="cross-entropy", model="lightgbm", rounds=20
+    )
+    (tmp_path / "n.csv").write_text("kind,other\na,1\nnew,1\n")
+    with pytest.warns(untrue.UntrueWarning, match=r"column 'kind'.*\('new'\) in 1 of 2 rows; they"):
+        untrue.predict(found.model, tmp_path / "n.csv")
