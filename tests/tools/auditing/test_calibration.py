@@ -72,7 +72,7 @@ def test_the_probabilities_change_and_nothing_else(ending: str, tmp_path: Path) 
     assert found.after < 0.5 * found.before
     assert trust(found.n, found.known_within) is None
     costs = Penalty.from_rules(CLASSES, {("owl", "cat"): 9.0})
-    audited = audit(tmp_path / f"c.{ending}", costs, resamples=20)
+    audited = audit(tmp_path / f"c.{ending}", penalty=costs, resamples=20)
     assert audited.summary.ece == pytest.approx(metrics.ece(changed, true), abs=1e-3)
 
 
