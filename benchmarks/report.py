@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
-from untrue.lab import plans
-from untrue.lab.experiments import EXPERIMENTS, axes
+from untrue.lab.experiments import EXPERIMENTS
+from untrue.lab.plans import paper_plan
 from untrue.lab.records import DatasetInfo, Decision, Provenance, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
 
@@ -55,15 +55,14 @@ def fill(folder: Path, data: str) -> int:
     """Store every run of the paper's masked-zone sweep; the number of runs."""
     info = DatasetInfo(data, tuple(f"class {i}" for i in range(10)), (), data, 50_000, 10_000)
     experiment = EXPERIMENTS["masked-zone"]
-    chosen = axes(experiment, scale="paper", overrides={"data": data})
+    paper = paper_plan(experiment, scale="paper", overrides={"data": data})
     # The paper trained a baseline for every zone, loss and repetition. Ours serves them all, so
     # repetitions are added until the store holds as many runs as the paper had models.
-    chosen = axes(
-        experiment,
-        scale="paper",
-        overrides={"data": data, "repetitions": round(chosen.repetitions * 60 / 51 + 0.49)},
+    repetitions = round(paper.design.repetitions * 60 / 51 + 0.49)
+    plan = paper_plan(
+        experiment, scale="paper", overrides={"data": data, "repetitions": repetitions}
     )
-    configs = plans.plan(experiment, chosen, info)
+    configs = plan.configs(info)
     name = f"untrue run masked-zone --data {data} --scale paper"
     rng = np.random.default_rng(0)
     with Store.write(folder) as store:
@@ -89,8 +88,8 @@ def made_up(config: RunConfig, info: DatasetInfo, rng: np.random.Generator) -> R
         provenance=where,
         confusion=rng.poisson(rate),
         decisions=tuple(Decision(spec, rng.poisson(rate)) for spec in config.score_on),
-        train_losses=tuple(np.linspace(1, 0.1, config.epochs).tolist()),
-        best_epoch=config.epochs,
+        train_losses=tuple(np.linspace(1, 0.1, config.setup.training.epochs).tolist()),
+        best_epoch=config.setup.training.epochs,
         test_loss=0.1,
         train_images=50_000,
         parameters=1_256_080,

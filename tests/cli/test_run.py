@@ -16,6 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from untrue.cli import exit_code
+from untrue.lab.data import Dataset
+from untrue.lab.records import DatasetInfo
+from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.storage import locked, owner
 
@@ -281,6 +285,48 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "5 to train" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_fetches_nothing(tmp_path: Path) -> None:
+    """It plans from what is known of a data set, whether its files are there or not."""
+    nowhere = {"HOME": tmp_path, "XDG_CACHE_HOME": tmp_path, "UNTRUE_DATA": tmp_path}
+    environment = {**os.environ, **{name: str(path) for name, path in nowhere.items()}}
+    for words, told in (
+        (
+            "run masked-zone --scale paper --data cifar10",
+            "masked-zone on cifar10, scale paper: 5",
+        ),
+        ("run small-sample", "small-sample on cifar100, scale desk: 14 models"),
+        (
+            "compare --data cifar100 --penalty hierarchy --out runs",
+            "compare on cifar100, scale desk",
+        ),
+        ("compare --data mnist --out runs", "compare on mnist, scale desk: "),
+    ):
+        done = subprocess.run(
+            [*UNTRUE, *words.split(), "--dry-run", "--device", "cpu"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert told in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_data_set_is_hashed_once_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = []
+
+    def counted(data: Dataset) -> DatasetInfo:
+        hashed.append(data.name)
+        return describe(data)
+
+    for module in ("run_data", "training", "splits"):
+        monkeypatch.setattr(f"untrue.lab.{module}.describe", counted)
+    assert exit_code([*TINY, "--alpha", "0", "--epochs", "1", "--out", str(tmp_path)]) == 0
+    assert hashed == ["digits"]
 
 
 def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(tmp_path: Path) -> None:

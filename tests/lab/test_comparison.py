@@ -11,26 +11,31 @@ import pytest
 import untrue
 from untrue.errors import ArgumentError, UntrueError
 from untrue.lab import comparison
-from untrue.lab.comparison import Costs, Design
+from untrue.lab.compare_scales import SETTINGS, settings_of, strengths
+from untrue.lab.comparison import ComparisonPlan, Costs
+from untrue.lab.design import Design, made_from
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec
-from untrue.lab.strengths import BUDGETS, strengths
 from untrue.losses import registry
 
 INFO = DatasetInfo("tiny", ("a", "b", "c", "d"), (("x", (0, 1)), ("y", (2, 3))), "f", 80, 8)
 FLAT = dataclasses.replace(INFO, groups=())
 GROUPS = Costs(fixed=PenaltySpec("groups", 1.0, 5.0))
-SMALL = Design(
-    data="tiny",
-    network="digits",
+
+
+def design(**values: object) -> Design:
+    usual = {"data": "tiny", "network": "digits", "epochs": 1, "validation": 5, "seed": 7}
+    return made_from(Design, {**usual, "repetitions": 2, "normalization": "max", **values})
+
+
+SMALL = ComparisonPlan(
+    design(),
     costs=Costs(zone_size=5),
     methods=(("ce", ()), ("bilinear", (0.5, 0.9)), ("sosr", (3.0,)), ("conditional-softmax", ())),
-    repetitions=2,
-    seed=7,
 )
 
 
 def test_each_repetition_trains_every_method_at_each_strength_once() -> None:
-    runs = comparison.plan(SMALL, INFO)
+    runs = SMALL.configs(INFO)
     assert [(c.seed, c.method, c.knob) for c in runs] == [
         (seed, *each)
         for seed in (7, 8)
@@ -42,11 +47,11 @@ def test_each_repetition_trains_every_method_at_each_strength_once() -> None:
             ("conditional-softmax", None),
         )
     ]
-    assert len({config.run_id for config in runs}) == 10
+    assert len({config.run_id for config in runs}) == SMALL.expected == 10
 
 
 def test_runs_of_a_repetition_differ_in_the_method_alone() -> None:
-    runs = comparison.plan(SMALL, INFO)
+    runs = SMALL.configs(INFO)
     method = {"loss": "cross-entropy", "alpha": 0.0, "strength": None, "penalty": None}
     for seed in (7, 8):
         first, *others = (config for config in runs if config.seed == seed)
@@ -60,16 +65,16 @@ def test_runs_of_a_repetition_differ_in_the_method_alone() -> None:
 
 
 def test_each_repetition_has_a_zone_of_its_own_that_depends_on_the_seed_alone() -> None:
-    runs = comparison.plan(SMALL, INFO)
+    runs = SMALL.configs(INFO)
     zones = {config.seed: config.score_on[0].cells for config in runs}
     assert zones[7] != zones[8]
     assert all(len(cells) == 5 for cells in zones.values())
-    later = comparison.plan(dataclasses.replace(SMALL, seed=8, repetitions=1), INFO)
+    later = dataclasses.replace(SMALL, design=design(seed=8, repetitions=1)).configs(INFO)
     assert later == tuple(config for config in runs if config.seed == 8)
 
 
 def test_cross_entropy_is_trained_even_if_nobody_names_it() -> None:
-    runs = comparison.plan(dataclasses.replace(SMALL, methods=(("bilinear", (0.5,)),)), INFO)
+    runs = dataclasses.replace(SMALL, methods=(("bilinear", (0.5,)),)).configs(INFO)
     assert [config.method for config in runs] == ["ce", "bilinear"] * 2
 
 
@@ -83,13 +88,14 @@ def test_every_method_has_strengths_from_weak_to_strong_and_as_many() -> None:
     assert strengths("ce", "desk") == strengths("conditional-softmax", "desk") == ()
 
 
-@pytest.mark.parametrize("data", BUDGETS)
-def test_every_data_set_has_a_budget_at_every_scale(data: str) -> None:
-    assert list(BUDGETS[data]) == ["smoke", "desk", "paper"]
-    for settings_of in BUDGETS[data].values():
-        settings = {"network": "mlp", **settings_of}
-        design = Design(data=data, costs=GROUPS, methods=(), **settings)
-        assert comparison.plan(design, INFO)
+@pytest.mark.parametrize("data", SETTINGS)
+def test_every_data_set_has_settings_at_every_scale(data: str) -> None:
+    assert list(SETTINGS[data]) == ["smoke", "desk", "paper"]
+    for scale in SETTINGS[data]:
+        settings = {"network": "mlp", **settings_of(None if data == "own" else data, scale)}
+        plan, _ = comparison.comparison_plan(INFO, GROUPS, (), settings)
+        assert len(plan.configs(INFO)) == plan.expected
+        assert plan.design.normalization == "max"
 
 
 def test_penalties_as_a_person_types_them(tmp_path: Path) -> None:
@@ -179,16 +185,16 @@ def test_strengths_that_make_no_sense_are_refused(text: str, message: str) -> No
 
 def test_methods_that_cannot_take_part_are_left_out_or_refused_by_name() -> None:
     methods = comparison.with_strengths(METHODS, "desk", {})
-    settings = {"network": "digits"}
-    kept, notes = comparison.design(FLAT, Costs(zone_size=5), methods, settings)
+    settings = {"network": "digits", "epochs": 1, "validation": 5}
+    kept, notes = comparison.comparison_plan(FLAT, Costs(zone_size=5), methods, settings)
     assert [name for name, _ in kept.methods] == [
         *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "sosr"),
         *("squared-emd", "focal"),
     ]
     assert notes[0] == "Left out: soft-labels needs a tree of classes, and this penalty has none."
     with pytest.raises(ArgumentError, match="The method soft-labels needs a tree of classes"):
-        comparison.design(FLAT, Costs(zone_size=5), methods, settings, all_named=True)
-    kept, notes = comparison.design(INFO, GROUPS, methods, settings)
+        comparison.comparison_plan(FLAT, Costs(zone_size=5), methods, settings, all_named=True)
+    kept, notes = comparison.comparison_plan(INFO, GROUPS, methods, settings)
     assert [name for name, _ in kept.methods] == [n for n in METHODS if n != "class-weighted"]
     assert len(notes) == 1
 
@@ -198,9 +204,9 @@ def test_methods_that_cannot_take_part_are_left_out_or_refused_by_name() -> None
     [
         ({"repetitions": 0}, "`repetitions` must be at least 1; got 0"),
         ({"validation": 0}, "`validation` must be at least 1: the temperature is found on those"),
-        ({"normalization": "columns"}, "`normalization` must be one of rows, max, none"),
+        ({"normalization": "columns"}, "`normalization` must be 'rows', 'max' or 'none'"),
     ],
 )
 def test_impossible_designs_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        dataclasses.replace(SMALL, **changes)
+        dataclasses.replace(SMALL, design=design(**changes))

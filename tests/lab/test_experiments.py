@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from untrue.errors import ArgumentError
-from untrue.lab.experiments import (
-    EXPERIMENTS,
-    SCALES,
-    axes,
-    find,
-    parse,
-    read_toml,
-    with_scaled_validation,
-)
+from untrue.lab.design import SCALES
+from untrue.lab.experiments import EXPERIMENTS, find, read, read_toml
+from untrue.lab.plans import paper_plan
 
 
 def test_the_papers_masked_zone() -> None:
-    paper = axes(find("masked-zone"), scale="paper")
-    assert paper.alpha == (0, 0.1, 0.5, 0.9, 0.95, 0.99)
-    assert paper.zone_size == (10, 20, 30, 40, 50)
-    assert (paper.repetitions, paper.epochs, paper.validation) == (50, 10, 5000)
-    assert (paper.batch_size, paper.learning_rate, paper.width) == (50, 5e-4, 1.0)
-    assert paper.normalization == "rows"
-    cifar = axes(find("masked-zone"), scale="paper", overrides={"data": "cifar10"})
-    assert (cifar.network, cifar.repetitions, cifar.epochs) == ("cifar10", 10, 300)
-    assert cifar.patience > 0
+    paper = paper_plan(find("masked-zone"), scale="paper")
+    setup, training = paper.design.setup, paper.design.setup.training
+    assert paper.grid.alpha == (0, 0.1, 0.5, 0.9, 0.95, 0.99)
+    assert paper.grid.zone_size == (10, 20, 30, 40, 50)
+    assert (paper.design.repetitions, training.epochs, setup.validation) == (50, 10, 5000)
+    assert (training.batch_size, training.learning_rate, setup.width) == (50, 5e-4, 1.0)
+    assert training.optimizer == "adam"
+    assert paper.design.normalization == "rows"
+    cifar = paper_plan(find("masked-zone"), scale="paper", overrides={"data": "cifar10"}).design
+    assert (cifar.setup.network, cifar.repetitions) == ("cifar10", 10)
+    assert (cifar.setup.training.epochs, cifar.setup.training.patience) == (300, 20)
 
 
 def test_the_papers_hierarchy_and_small_samples() -> None:
-    paper = axes(find("hierarchy"), scale="paper")
-    assert paper.alpha == (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-    assert (paper.repetitions, paper.epochs, paper.normalization) == (10, 300, "none")
-    small = axes(find("small-sample"), scale="paper")
+    paper = paper_plan(find("hierarchy"), scale="paper")
+    assert paper.grid.alpha == (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    assert (paper.design.repetitions, paper.design.normalization) == (10, "none")
+    assert paper.design.setup.training.epochs == 300
+    small = paper_plan(find("small-sample"), scale="paper").grid
     assert small.alpha == (0, 0.25, 0.5)
     assert small.small_count == (0, 10, 50)
     assert small.loss == ("bilinear",)
@@ -54,28 +50,23 @@ def test_the_papers_hierarchy_and_small_samples() -> None:
     ],
 )
 def test_a_limit_scales_the_default_validation(overrides: dict[str, Any], validation: int) -> None:
-    design = find("masked-zone")
-    chosen = axes(design, scale="desk", overrides=overrides)
-    found = with_scaled_validation(
-        design, chosen, scale="desk", overrides=overrides, train_images=60_000
-    )
-    assert found == dataclasses.replace(chosen, validation=validation)
+    plan = paper_plan(find("masked-zone"), scale="desk", overrides=overrides, train_images=60_000)
+    assert plan.design.setup.validation == validation
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_experiment_has_every_scale(name: str, scale: str) -> None:
-    assert axes(find(name), scale=scale).epochs >= 1
+    assert paper_plan(find(name), scale=scale).design.setup.training.epochs >= 1
 
 
 def test_overrides_win_over_data_and_scale() -> None:
-    chosen = axes(
-        find("masked-zone"),
-        scale="smoke",
-        overrides={"data": "digits", "epochs": 3, "alpha": (0.5,)},
-    )
-    assert (chosen.network, chosen.epochs, chosen.alpha) == ("digits", 3, (0.5,))
-    assert axes(find("masked-zone"), scale="smoke", overrides={"data": "digits"}).epochs == 20
+    values = {"data": "digits", "epochs": 3, "alpha": (0.5,)}
+    chosen = paper_plan(find("masked-zone"), scale="smoke", overrides=values)
+    setup = chosen.design.setup
+    assert (setup.network, setup.training.epochs, chosen.grid.alpha) == ("digits", 3, (0.5,))
+    usual = paper_plan(find("masked-zone"), scale="smoke", overrides={"data": "digits"})
+    assert usual.design.setup.training.epochs == 20
 
 
 @pytest.mark.parametrize(
@@ -89,12 +80,14 @@ def test_overrides_win_over_data_and_scale() -> None:
         ("limit_train", "10000", 10_000),
         ("width", ".25", 0.25),
         ("augment", True, True),
+        ("schedule", "cosine", "cosine"),
+        ("normalization", "max", "max"),
     ],
 )
 def test_axes_are_read_as_people_write_them(name: str, text: object, value: object) -> None:
-    read = parse(name, text)
-    assert read == value
-    assert type(read) is type(value)
+    found = read(name, text)
+    assert found == value
+    assert type(found) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +105,7 @@ def test_axes_are_read_as_people_write_them(name: str, text: object, value: obje
 )
 def test_what_is_no_value_is_refused(name: str, text: object, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        parse(name, text)
+        read(name, text)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +116,7 @@ def test_what_is_no_value_is_refused(name: str, text: object, message: str) -> N
         ({"loss": ("hinge",)}, "`loss` must be one of bilinear, log-bilinear; got 'hinge'"),
         ({"loss": ("cross-entropy",)}, "The baseline .* is always trained"),
         ({"repetitions": 0}, "`repetitions` must be at least 1; got 0"),
-        ({"normalization": "cols"}, "`normalization` must be one of rows, max, none"),
+        ({"normalization": "cols"}, "`normalization` must be 'rows', 'max' or 'none'"),
         ({"zone_size": ()}, "`zone_size` needs at least one value in masked-zone"),
         ({"small_count": (10,)}, "`small_count` has no meaning in masked-zone"),
         ({"zonesize": (10,)}, "Unknown axis 'zonesize'; did you mean 'zone_size'"),
@@ -131,14 +124,14 @@ def test_what_is_no_value_is_refused(name: str, text: object, message: str) -> N
 )
 def test_axes_that_cannot_be_are_refused(overrides: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        axes(find("masked-zone"), scale="desk", overrides=overrides)
+        paper_plan(find("masked-zone"), scale="desk", overrides=overrides)
 
 
 def test_unknown_names_are_answered_with_the_nearest() -> None:
     with pytest.raises(ArgumentError, match=r"Unknown experiment 'masked'.*masked-zone"):
         find("masked")
     with pytest.raises(ArgumentError, match="Unknown scale 'desc'; did you mean 'desk'"):
-        axes(find("demo"), scale="desc")
+        paper_plan(find("demo"), scale="desc")
 
 
 def test_a_toml_file_names_its_experiment_and_axes(tmp_path: Path) -> None:

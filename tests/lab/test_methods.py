@@ -14,23 +14,17 @@ from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import methods, scoring
 from untrue.lab.data import Dataset, load
-from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig, Setup
 from untrue.lab.splits import describe, split
 from untrue.lab.training import train
 from untrue.losses import HierarchicalLoss, registry
 from untrue.metrics import ece
+from untrue.training import Settings
 
 GROUPS = PenaltySpec("groups", 1.0, 5.0, normalization="max")
 COSTS = dataclasses.replace(GROUPS, normalization="none")
-BASELINE = RunConfig(
-    data="digits",
-    network="digits",
-    seed=3,
-    epochs=6,
-    validation=200,
-    score_on=(COSTS,),
-    calibrate=True,
-)
+SETUP = Setup("digits", "digits", Settings(epochs=6), validation=200)
+BASELINE = RunConfig(SETUP, seed=3, score_on=(COSTS,), calibrate=True)
 
 
 def config_of(method: str, strength: float = 0.5) -> RunConfig:

@@ -11,11 +11,12 @@ from sklearn.datasets import load_wine
 
 import untrue
 from untrue.errors import ArgumentError, DataError, UntrueWarning
-from untrue.lab import compare_data, comparison
-from untrue.lab.compare_data import OwnSubject
+from untrue.lab import comparison, run_data
 from untrue.lab.own_data import OwnData
 from untrue.lab.records import RunConfig
+from untrue.lab.run_data import OwnRunData
 from untrue.lab.training import train
+from untrue.losses import registry
 
 WINES = ("barolo", "grignolino", "barbera")
 
@@ -30,31 +31,28 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def subject(table: Path) -> OwnSubject:
-    found = compare_data.find(str(table), reading=OwnData(table, target="wine", classes=WINES))
-    assert isinstance(found, OwnSubject)
-    return found
+def wine(table: Path) -> OwnRunData:
+    return run_data.own(OwnData(table, target="wine", classes=WINES))
 
 
 @pytest.fixture(scope="module")
-def runs(subject: OwnSubject, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, ...]:
+def runs(wine: OwnRunData, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, ...]:
     groups = {"light": ["barolo", "barbera"], "dark": ["grignolino"]}
     penalty = untrue.Penalty.from_groups(groups, within=1.0, across=5.0).select(WINES)
     file = penalty.save(tmp_path_factory.mktemp("costs") / "tree.json")
     chosen = comparison.with_strengths(comparison.read_methods(None), "smoke", {})
-    settings = subject.budget("smoke") | {"epochs": 12, "learning_rate": 0.01}
-    costs = comparison.read_costs(str(file), subject.info)
-    return comparison.plan(
-        comparison.design(subject.info, costs, chosen, settings)[0], subject.info
-    )
+    settings = wine.settings("smoke") | {"epochs": 12, "learning_rate": 0.01}
+    costs = comparison.read_costs(str(file), wine.info)
+    plan, _ = comparison.comparison_plan(wine.info, costs, chosen, settings)
+    return plan.configs(wine.info)
 
 
-def test_it_is_described_by_its_classes_and_sizes(subject: OwnSubject) -> None:
-    info = subject.info
+def test_it_is_described_by_its_classes_and_sizes(wine: OwnRunData) -> None:
+    info = wine.info
     assert (info.name, info.classes) == ("wine.csv", WINES)
     assert (info.train_images, info.test_images) == (142, 36)
-    assert subject.budget("desk")["network"] == "mlp"
-    assert subject.budget("desk")["validation"] == 21
+    assert wine.settings("desk")["network"] == "mlp"
+    assert wine.settings("desk")["validation"] == 21
 
 
 def test_classes_are_those_found_unless_the_penalty_names_them(table: Path) -> None:
@@ -62,23 +60,23 @@ def test_classes_are_those_found_unless_the_penalty_names_them(table: Path) -> N
 
 
 def test_each_seed_has_its_own_parts_and_all_of_them(
-    subject: OwnSubject, runs: tuple[RunConfig, ...]
+    wine: OwnRunData, runs: tuple[RunConfig, ...]
 ) -> None:
-    here = subject.opened.split(runs[0])
-    other = subject.opened.split(dataclasses.replace(runs[0], seed=1))
+    here = wine.opened.split(runs[0])
+    other = wine.opened.split(dataclasses.replace(runs[0], seed=1))
     assert not np.array_equal(here.test, other.test)
     every = np.sort(np.concatenate([here.train, here.validation, here.test]))
     assert np.array_equal(every, np.arange(178))
-    assert len(here.validation) == runs[0].validation
-    assert np.array_equal(subject.labels_of(runs[0]), subject.opened.labels[here.test])
+    assert len(here.validation) == runs[0].setup.validation
+    assert np.array_equal(wine.labels_of(runs[0]), wine.opened.labels[here.test])
 
 
-def test_every_method_trains_on_own_data(subject: OwnSubject, runs: tuple[RunConfig, ...]) -> None:
-    assert len(runs) == 10
+def test_every_method_trains_on_own_data(wine: OwnRunData, runs: tuple[RunConfig, ...]) -> None:
+    assert len(runs) == len(registry.COMPARED)
     for config in runs:
         epochs: list[int] = []
         result = train(
-            config, subject.opened, on_progress=lambda at, epochs=epochs: epochs.append(at.epoch)
+            config, wine.opened, on_progress=lambda at, epochs=epochs: epochs.append(at.epoch)
         ).result
         assert result.confusion.sum() == 36
         assert result.confusion.trace() >= 24, config.label
@@ -87,9 +85,9 @@ def test_every_method_trains_on_own_data(subject: OwnSubject, runs: tuple[RunCon
 
 
 def test_the_same_config_gives_the_same_model(
-    subject: OwnSubject, runs: tuple[RunConfig, ...]
+    wine: OwnRunData, runs: tuple[RunConfig, ...]
 ) -> None:
-    first, second = (train(runs[1], subject.opened) for _ in range(2))
+    first, second = (train(runs[1], wine.opened) for _ in range(2))
     assert first.probs.tobytes() == second.probs.tobytes()
 
 
@@ -108,9 +106,9 @@ def test_other_files_and_other_readings_have_other_fingerprints(
 
 
 def test_what_own_data_do_not_know_is_refused(
-    subject: OwnSubject, runs: tuple[RunConfig, ...]
+    wine: OwnRunData, runs: tuple[RunConfig, ...]
 ) -> None:
-    subject.check(runs[0])
+    wine.check(runs[0])
     for changes, message in (
         ({"limit_test": 5}, "`limit_test` has no meaning"),
         ({"network": "cnn"}, "'cnn' is for images"),
@@ -118,24 +116,25 @@ def test_what_own_data_do_not_know_is_refused(
         ({"network": "mlq"}, "Unknown network 'mlq'; did you mean 'mlp'"),
         ({"validation": 140}, "`validation` must lie between 1 and 90 % of the 142 examples"),
     ):
+        setup = dataclasses.replace(runs[0].setup, **changes)
         with pytest.raises(ArgumentError, match=message):
-            subject.check(dataclasses.replace(runs[0], **changes))
+            wine.check(dataclasses.replace(runs[0], setup=setup))
 
 
 def test_a_class_of_the_penalty_that_no_example_has_is_named(table: Path) -> None:
     more = (*WINES, "dolcetto")
     with pytest.warns(UntrueWarning, match="dolcetto"):
-        found = compare_data.find(str(table), reading=OwnData(table, target="wine", classes=more))
+        found = run_data.own(OwnData(table, target="wine", classes=more))
     assert found.info.classes == more
 
 
 def test_names_paths_and_neither(table: Path) -> None:
-    assert compare_data.find("digits").own is None
+    assert run_data.named("digits").own is None
     with pytest.raises(ArgumentError, match="digits is a data set of the lab; target is for own"):
-        compare_data.find("digits", reading=OwnData(Path("digits"), target="wine"))
+        run_data.check_unread("digits", OwnData(Path("digits"), target="wine"))
     with pytest.raises(ArgumentError, match=r"there is no 'digts'; did you mean 'digits'\?"):
-        compare_data.find("digts")
+        run_data.own(OwnData(Path("digts")))
     with pytest.raises(ArgumentError, match="Name the column to learn with --target"):
-        compare_data.find(str(table))
+        run_data.own(OwnData(table))
     with pytest.raises(DataError, match="barbera"):
-        compare_data.find(str(table), reading=OwnData(table, target="wine", classes=WINES[:2]))
+        run_data.own(OwnData(table, target="wine", classes=WINES[:2]))

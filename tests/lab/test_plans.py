@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from untrue.errors import ArgumentError
-from untrue.lab.experiments import EXPERIMENTS, SCALES, axes, find
-from untrue.lab.plans import expected, plan, zone
-from untrue.lab.records import DatasetInfo, RunConfig
+from untrue.lab.design import SCALES
+from untrue.lab.experiments import EXPERIMENTS, find
+from untrue.lab.machine import provenance
+from untrue.lab.plans import PaperPlan, paper_plan, zone
+from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 
 TEN = DatasetInfo("mnist", tuple("0123456789"), (), "f", 60_000, 10_000)
 GROUPED = DatasetInfo(
@@ -22,18 +25,30 @@ GROUPED = DatasetInfo(
 )
 
 
+# Only the first class of each group errs inside it, so these are the typical ones.
+TYPICAL = tuple(range(0, 100, 5))
+
+
+def finished(plan: PaperPlan) -> dict[str, RunResult]:
+    """Runs of the baselines of a small-sample experiment."""
+    counts = 5 * np.eye(100, dtype=np.int64)
+    counts[TYPICAL, [c + 1 for c in TYPICAL]] = 1
+    made = provenance(1.0, device="cpu", threads=1)
+    return {c.run_id: RunResult(c, "ok", made, counts) for c in plan.configs(GROUPED)}
+
+
 def runs(name: str, scale: str, **overrides: object) -> tuple[RunConfig, ...]:
-    info = GROUPED if find(name).kind != "zone" else TEN
-    chosen = axes(find(name), scale=scale, overrides=overrides)
-    small = tuple(range(0, 100, 5)) if find(name).kind == "small" else None
-    return plan(find(name), chosen, info, small_classes=small)
+    plan = paper_plan(find(name), scale=scale, overrides=overrides)
+    if find(name).kind == "zone":
+        return plan.configs(TEN)
+    return plan.configs(GROUPED, finished(plan).get)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_number_of_models_is_known_before(name: str, scale: str) -> None:
     planned = runs(name, scale)
-    assert len(planned) == expected(find(name), axes(find(name), scale=scale))
+    assert len(planned) == paper_plan(find(name), scale=scale).expected
     assert len({config.run_id for config in planned}) == len(planned)
 
 
@@ -59,7 +74,7 @@ def test_desk_scale_is_what_the_documentation_shows() -> None:
     assert {config.alpha for config in planned} == {0, 0.5, 0.9, 0.99}
     hierarchy = runs("hierarchy", "desk")
     assert len(hierarchy) == 14
-    assert {config.width for config in hierarchy} == {0.25}
+    assert {config.setup.width for config in hierarchy} == {0.25}
 
 
 def test_zones_are_drawn_per_repetition_and_shared_by_alphas_and_losses() -> None:
@@ -119,14 +134,14 @@ def test_more_alphas_keep_the_runs_there_are() -> None:
 
 def test_small_samples_share_the_baselines_of_the_hierarchy() -> None:
     baselines = {c.run_id for c in runs("hierarchy", "paper") if c.is_baseline}
-    first = plan(find("small-sample"), axes(find("small-sample"), scale="paper"), GROUPED)
+    first = paper_plan(find("small-sample"), scale="paper").configs(GROUPED)
     assert {config.run_id for config in first} == baselines
     whole = runs("small-sample", "paper")
     assert whole[:10] == first
     assert {c.small_count for c in whole[10:]} == {0, 10, 50}
-    assert {c.small_classes for c in whole[10:]} == {tuple(range(0, 100, 5))}
+    assert {c.small_classes for c in whole[10:]} == {TYPICAL}
 
 
 def test_a_hierarchy_needs_super_classes() -> None:
     with pytest.raises(ArgumentError, match="needs a data set with super-classes"):
-        plan(find("hierarchy"), axes(find("hierarchy"), scale="smoke"), TEN)
+        paper_plan(find("hierarchy"), scale="smoke").configs(TEN)

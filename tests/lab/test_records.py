@@ -13,12 +13,19 @@ import numpy as np
 import pytest
 
 from untrue.errors import ArgumentError
+from untrue.lab.design import Setup, made_from, option_types
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.losses import registry
 
 ZONE = PenaltySpec("zone", 1.0, 0.0, cells=((0, 1), (2, 0)), normalization="rows")
 COSTS = dataclasses.replace(ZONE, inside=10.0, outside=1.0, normalization="none")
-BASELINE = RunConfig(data="digits", network="digits", seed=0, epochs=2)
+
+
+def setup(**values: object) -> Setup:
+    return made_from(Setup, {"data": "digits", "network": "digits", "epochs": 2, **values})
+
+
+BASELINE = RunConfig(setup(), seed=0)
 TREATED = dataclasses.replace(BASELINE, loss="bilinear", alpha=0.5, penalty=ZONE)
 RIVAL = dataclasses.replace(BASELINE, loss="soft-labels", strength=4.0, penalty=ZONE)
 MATRIX = PenaltySpec(
@@ -34,41 +41,52 @@ INFO = DatasetInfo(
 )
 
 OTHER_VALUES = {
-    "data": "mnist",
-    "network": "mnist",
     "seed": 1,
-    "epochs": 3,
     "loss": "log-bilinear",
     "alpha": 0.25,
     "penalty": dataclasses.replace(ZONE, normalization="none"),
-    "width": 0.5,
-    "batch_size": 32,
-    "learning_rate": 1e-3,
-    "validation": 10,
-    "patience": 5,
-    "augment": True,
-    "optimizer": "sgd",
-    "weight_decay": 1e-4,
-    "schedule": "cosine",
-    "limit_train": 100,
-    "limit_test": 100,
     "small_classes": (1,),
     "small_count": 10,
     "score_on": (COSTS,),
     "calibrate": True,
 }
+OTHER_SETUPS = {
+    "data": "mnist",
+    "network": "mnist",
+    "epochs": 3,
+    "width": 0.5,
+    "batch_size": 32,
+    "learning_rate": 1e-3,
+    "optimizer": "sgd",
+    "momentum": 0.5,
+    "weight_decay": 0.1,
+    "schedule": "cosine",
+    "validation": 10,
+    "patience": 5,
+    "warmup": 0.5,
+    "augment": True,
+    "limit_train": 100,
+    "limit_test": 100,
+}
 
 
 @pytest.mark.parametrize("field", sorted(OTHER_VALUES))
 def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
-    start = dataclasses.replace(TREATED, validation=20)
+    start = dataclasses.replace(TREATED, setup=setup(validation=20))
     changed = dataclasses.replace(start, **{field: OTHER_VALUES[field]})
     assert (changed.run_id == start.run_id) == (field in ("score_on", "calibrate"))
 
 
+@pytest.mark.parametrize("option", sorted(option_types(Setup)))
+def test_the_id_depends_on_every_option_of_the_setup(option: str) -> None:
+    changed = setup(**{"validation": 20, option: OTHER_SETUPS[option]})
+    start = dataclasses.replace(TREATED, setup=setup(validation=20))
+    assert dataclasses.replace(TREATED, setup=changed).run_id != start.run_id
+
+
 def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
     fields = {field.name for field in dataclasses.fields(RunConfig)}
-    assert fields == {*OTHER_VALUES, "strength"}
+    assert fields == {*OTHER_VALUES, "setup", "strength"}
     costly = dataclasses.replace(MATRIX, costs=((0, 1, 2), (1, 0, 2), (2, 8, 0)))
     runs = [RIVAL, dataclasses.replace(RIVAL, strength=5.0)]
     runs += [dataclasses.replace(RIVAL, penalty=spec) for spec in (MATRIX, costly)]
@@ -76,7 +94,8 @@ def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
 
 
 def test_ids_are_those_of_every_process() -> None:
-    code = f"from untrue.lab.records import *; print({TREATED!r}.run_id)"
+    names = "from untrue.lab.records import *\nfrom untrue.training import *\n"
+    code = f"{names}print({TREATED!r}.run_id)"
     for seed in ("1", "2"):
         told = subprocess.run(
             [sys.executable, "-c", code],
@@ -151,13 +170,8 @@ def test_labels_are_for_people() -> None:
         ({"alpha": 0.0}, "A baseline has loss 'cross-entropy', alpha 0 and no penalty"),
         ({"penalty": None}, "got 'bilinear', alpha 0.5, no penalty"),
         ({"loss": "cross-entropy"}, "A baseline has loss"),
-        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
-        ({"learning_rate": -1.0}, "`learning_rate` must be positive; got -1.0"),
-        ({"width": float("inf")}, "`width` must be positive; got inf"),
         ({"seed": -1}, "`seed` must be at least 0; got -1"),
-        ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
-        ({"patience": 3}, "`patience` needs `validation` images"),
-        ({"calibrate": True}, "`calibrate` needs `validation` images; got validation 0"),
+        ({"calibrate": True}, "`calibrate` needs `validation` examples; got validation 0"),
         ({"strength": 2.0}, "The loss 'bilinear' has no `strength`; got 2.0"),
         (
             {"loss": "hxe", "alpha": 0.0},
@@ -175,3 +189,19 @@ def test_labels_are_for_people() -> None:
 def test_impossible_configs_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         dataclasses.replace(TREATED, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
+        ({"learning_rate": -1.0}, "`learning_rate` must be positive; got -1.0"),
+        ({"width": float("inf")}, "`width` must be positive; got inf"),
+        ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
+        ({"patience": 3}, "`patience` needs `validation` examples"),
+        ({"validation": -1}, "`validation` must be at least 0; got -1"),
+    ],
+)
+def test_impossible_setups_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        setup(**changes)

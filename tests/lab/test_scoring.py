@@ -8,7 +8,8 @@ import pytest
 from untrue.errors import ArgumentError
 from untrue.lab import scoring
 from untrue.lab.machine import provenance
-from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig, RunResult
+from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig, RunResult, Setup
+from untrue.training import Settings
 
 INFO = DatasetInfo("tiny", ("a", "b", "c", "d"), (("x", (0, 1)), ("y", (2, 3))), "f", 8, 8)
 
@@ -40,7 +41,7 @@ def test_training_penalties_are_normalised_as_told() -> None:
 
 def baseline(confusion: list[list[int]]) -> RunResult:
     return RunResult(
-        config=RunConfig(data="tiny", network="digits", seed=0, epochs=1),
+        config=RunConfig(Setup("tiny", "digits", Settings(epochs=1)), seed=0),
         status="ok",
         provenance=provenance(1.0, device="cpu", threads=1),
         confusion=np.array(confusion),

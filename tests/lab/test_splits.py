@@ -10,10 +10,16 @@ import pytest
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.lab.data import Dataset, load
+from untrue.lab.design import Setup, made_from
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe, split
 
-CONFIG = RunConfig(data="digits", network="digits", seed=0, epochs=1)
+
+def setup(**values: object) -> Setup:
+    return made_from(Setup, {"data": "digits", "network": "digits", "epochs": 1, **values})
+
+
+CONFIG = RunConfig(setup(), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +28,7 @@ def digits() -> Dataset:
 
 
 def test_everything_is_used_once(digits: Dataset) -> None:
-    parts = split(dataclasses.replace(CONFIG, validation=100), digits)
+    parts = split(dataclasses.replace(CONFIG, setup=setup(validation=100)), digits)
     assert len(parts.validation) == 100
     both = np.concatenate([parts.train, parts.validation])
     assert sorted(both) == list(range(len(digits.train_labels)))
@@ -30,7 +36,7 @@ def test_everything_is_used_once(digits: Dataset) -> None:
 
 
 def test_the_split_follows_the_seed(digits: Dataset) -> None:
-    config = dataclasses.replace(CONFIG, validation=100)
+    config = dataclasses.replace(CONFIG, setup=setup(validation=100))
     again = split(dataclasses.replace(config, alpha=0.0), digits).validation
     assert np.array_equal(split(config, digits).validation, again)
     other = split(dataclasses.replace(config, seed=1), digits).validation
@@ -39,7 +45,7 @@ def test_the_split_follows_the_seed(digits: Dataset) -> None:
 
 @pytest.mark.parametrize("limit", [1, 7, 100, 333])
 def test_limits_take_every_class_evenly(digits: Dataset, limit: int) -> None:
-    config = dataclasses.replace(CONFIG, limit_train=limit, limit_test=limit)
+    config = dataclasses.replace(CONFIG, setup=setup(limit_train=limit, limit_test=limit))
     parts = split(config, digits)
     assert len(parts.train) == len(parts.test) == len(set(parts.train)) == limit
     share = limit / len(digits.train_labels)
@@ -51,11 +57,14 @@ def test_limits_take_every_class_evenly(digits: Dataset, limit: int) -> None:
 
 
 def test_a_limit_above_the_number_of_images_is_no_limit(digits: Dataset) -> None:
-    assert len(split(dataclasses.replace(CONFIG, limit_train=10**6), digits).train) == 1442
+    assert (
+        len(split(dataclasses.replace(CONFIG, setup=setup(limit_train=10**6)), digits).train)
+        == 1442
+    )
 
 
 def test_more_validation_than_images_is_refused(digits: Dataset) -> None:
-    config = dataclasses.replace(CONFIG, limit_train=50, validation=50)
+    config = dataclasses.replace(CONFIG, setup=setup(limit_train=50, validation=50))
     with pytest.raises(ArgumentError, match=r"must be below the number of training images, 50"):
         split(config, digits)
 
@@ -64,7 +73,7 @@ def test_more_validation_than_images_is_refused(digits: Dataset) -> None:
 def test_small_classes_are_cut_and_repeated_to_their_old_number(
     digits: Dataset, count: int
 ) -> None:
-    plain = dataclasses.replace(CONFIG, validation=200)
+    plain = dataclasses.replace(CONFIG, setup=setup(validation=200))
     small = dataclasses.replace(plain, small_classes=(2, 7), small_count=count)
     before, after = split(plain, digits), split(small, digits)
     labels = digits.train_labels

@@ -17,14 +17,17 @@ from untrue.lab.records import (
     Provenance,
     RunConfig,
     RunResult,
+    Setup,
     Sweep,
 )
 from untrue.lab.store import FILE, Store, run_entry
 from untrue.storage import Damaged, StorageError
+from untrue.training import Settings
 
 COSTS = PenaltySpec("zone", 10.0, 1.0, cells=((0, 1),))
 OTHER_COSTS = PenaltySpec("zone", 10.0, 1.0, cells=((1, 0),))
-CONFIG = RunConfig(data="tiny", network="digits", seed=0, epochs=2, score_on=(COSTS,))
+SETUP = Setup("tiny", "digits", Settings(epochs=2))
+CONFIG = RunConfig(SETUP, seed=0, score_on=(COSTS,))
 INFO = DatasetInfo("tiny", ("a", "b"), (), "abc", 20, 10)
 PROVENANCE = Provenance(
     seconds=1.5,

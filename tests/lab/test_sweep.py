@@ -14,12 +14,16 @@ from untrue.errors import UntrueError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import comparison, sweep
 from untrue.lab.data import Dataset, load
+from untrue.lab.design import Design, made_from
 from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started, failure
-from untrue.lab.experiments import Axes, Experiment, axes, find
-from untrue.lab.records import RunConfig, Sweep
-from untrue.lab.splits import describe, split
+from untrue.lab.experiments import find
+from untrue.lab.plans import PaperPlan, Plan, paper_plan
+from untrue.lab.records import RunConfig, Setup, Sweep
+from untrue.lab.run_data import NamedData
+from untrue.lab.splits import describe
 from untrue.lab.store import Store
 from untrue.lab.training import train
+from untrue.training import Settings
 
 
 @dataclasses.dataclass
@@ -54,34 +58,34 @@ def grouped(digits: Dataset) -> Dataset:
     )
 
 
-def small_axes(name: str, **overrides: object) -> tuple[Experiment, Axes]:
+def small_plan(name: str, **overrides: object) -> PaperPlan:
     chosen = {"data": "digits", "network": "digits", "epochs": 1, "limit_train": 200, "width": 1.0}
-    return find(name), axes(find(name), scale="smoke", overrides={**chosen, **overrides})
+    return paper_plan(find(name), scale="smoke", overrides={**chosen, **overrides})
 
 
 def go(
     store: Store,
-    experiment: Experiment,
-    chosen: Axes,
+    plan: Plan,
     executor: InThisProcess | LocalProcesses,
     data: Dataset,
     *,
     retry_failed: bool = False,
 ) -> tuple[Sweep, list[Event]]:
-    planned = sweep.prepare(store, experiment, chosen, data, scale="smoke", command="untrue run")
-    events = list(
-        sweep.run(store, experiment, chosen, data, planned, executor, retry_failed=retry_failed)
-    )
-    return store.sweeps()[0], events
+    found = NamedData(data, describe(data))
+    planned = sweep.plan_sweep(store, plan, found.info, scale="smoke", command="untrue run")
+    sweep.note(store, planned, found)
+    events = sweep.run(store, plan, found.info, planned, executor, retry_failed=retry_failed)
+    made = list(events)
+    return store.sweeps()[0], made
 
 
 def test_what_is_there_is_not_made_again(tmp_path: Path, digits: Dataset) -> None:
-    experiment, chosen = small_axes("masked-zone")
+    plan = small_plan("masked-zone")
     executor = InThisProcess(digits)
     with Store.write(tmp_path) as store:
-        planned, _ = go(store, experiment, chosen, executor, digits)
+        planned, _ = go(store, plan, executor, digits)
         assert len(executor.asked) == len(planned.configs) == 3
-        go(store, experiment, chosen, executor, digits)
+        go(store, plan, executor, digits)
         assert len(executor.asked) == 3
         assert sweep.outlook(store, planned) == sweep.Outlook(3, 3, 0, 0)
 
@@ -89,12 +93,12 @@ def test_what_is_there_is_not_made_again(tmp_path: Path, digits: Dataset) -> Non
 def test_a_new_zone_scores_the_baseline_without_training_it(
     tmp_path: Path, digits: Dataset
 ) -> None:
-    experiment, chosen = small_axes("masked-zone")
+    plan = small_plan("masked-zone")
     executor = InThisProcess(digits)
     with Store.write(tmp_path) as store:
-        go(store, experiment, chosen, executor, digits)
-        more = dataclasses.replace(chosen, zone_size=(10, 30))
-        planned, _ = go(store, experiment, more, executor, digits)
+        go(store, plan, executor, digits)
+        more = small_plan("masked-zone", zone_size=(10, 30))
+        planned, _ = go(store, more, executor, digits)
         assert len(executor.asked) == 5
         baseline = planned.configs[0]
         found = store.result(baseline.run_id)
@@ -109,17 +113,17 @@ def test_a_new_zone_scores_the_baseline_without_training_it(
 
 
 def test_a_failed_run_is_kept_and_does_not_stop_the_others(tmp_path: Path, digits: Dataset) -> None:
-    experiment, chosen = small_axes("masked-zone")
+    plan = small_plan("masked-zone")
     unlucky = InThisProcess(digits, broken=("digits bilinear alpha=0.9 n=10 seed=0",))
     with Store.write(tmp_path) as store:
-        planned, _ = go(store, experiment, chosen, unlucky, digits)
+        planned, _ = go(store, plan, unlucky, digits)
         assert [result.status for result in store.results(planned)] == ["ok", "failed", "ok"]
         assert sweep.outlook(store, planned) == sweep.Outlook(3, 2, 1, 0)
         lucky = InThisProcess(digits)
-        go(store, experiment, chosen, lucky, digits)
+        go(store, plan, lucky, digits)
         assert lucky.asked == []
         assert sweep.outlook(store, planned, retry_failed=True).todo == 1
-        go(store, experiment, chosen, lucky, digits, retry_failed=True)
+        go(store, plan, lucky, digits, retry_failed=True)
         assert lucky.asked == [planned.configs[1].run_id]
         assert {result.status for result in store.results(planned)} == {"ok"}
 
@@ -127,35 +131,35 @@ def test_a_failed_run_is_kept_and_does_not_stop_the_others(tmp_path: Path, digit
 def test_small_samples_choose_their_classes_from_the_baselines(
     tmp_path: Path, grouped: Dataset
 ) -> None:
-    experiment, chosen = small_axes("small-sample", repetitions=2)
+    plan = small_plan("small-sample", repetitions=2)
     executor = InThisProcess(grouped)
     with Store.write(tmp_path) as store:
-        planned, _ = go(store, experiment, chosen, executor, grouped)
+        planned, _ = go(store, plan, executor, grouped)
         assert planned.expected == len(planned.configs) == len(executor.asked) == 10
         assert [config.small_count for config in planned.configs[:2]] == [None, None]
         classes = planned.configs[2].small_classes
         assert len(classes) == 2
         assert classes[0] < 5 <= classes[1]
         assert all(config.small_classes == classes for config in planned.configs[2:])
-        go(store, experiment, chosen, executor, grouped)
+        go(store, plan, executor, grouped)
         assert len(executor.asked) == 10
 
 
 def test_small_samples_without_a_baseline_say_so(tmp_path: Path, grouped: Dataset) -> None:
-    experiment, chosen = small_axes("small-sample")
+    plan = small_plan("small-sample")
     unlucky = InThisProcess(grouped, broken=("digits baseline seed=0",))
     with (
         Store.write(tmp_path) as store,
         pytest.raises(UntrueError, match="Not every baseline of this small-sample exp"),
     ):
-        go(store, experiment, chosen, unlucky, grouped)
+        go(store, plan, unlucky, grouped)
 
 
 def test_processes_give_what_this_process_gives(tmp_path: Path, digits: Dataset) -> None:
-    experiment, chosen = small_axes("masked-zone")
+    plan = small_plan("masked-zone")
     with Store.write(tmp_path / "here") as here, Store.write(tmp_path / "there") as there:
-        planned, _ = go(here, experiment, chosen, InThisProcess(digits), digits)
-        _, events = go(there, experiment, chosen, LocalProcesses(2, 1), digits)
+        planned, _ = go(here, plan, InThisProcess(digits), digits)
+        _, events = go(there, plan, LocalProcesses(2, 1, describe(digits)), digits)
         for a, b in zip(here.results(planned), there.results(planned), strict=True):
             assert a.config == b.config
             assert np.array_equal(a.confusion, b.confusion)
@@ -167,11 +171,14 @@ def test_processes_give_what_this_process_gives(tmp_path: Path, digits: Dataset)
     assert any(isinstance(event, Advanced) for event in events)
 
 
-def test_a_process_that_dies_or_diverges_is_a_failed_run() -> None:
-    config = RunConfig(data="digits", network="digits", seed=0, epochs=100_000)
-    wild = dataclasses.replace(config, epochs=1, learning_rate=1e30)
-    fine = dataclasses.replace(config, epochs=1, limit_train=100)
-    events = LocalProcesses(1, 1).run([config, wild, fine])
+def test_a_process_that_dies_or_diverges_is_a_failed_run(digits: Dataset) -> None:
+    long = Setup("digits", "digits", Settings(epochs=100_000))
+    config = RunConfig(long, seed=0)
+    rates = Settings(epochs=1, learning_rate=1e30)
+    wild = RunConfig(dataclasses.replace(long, training=rates), seed=0)
+    short = dataclasses.replace(long, training=Settings(epochs=1), limit_train=100)
+    fine = RunConfig(short, seed=0)
+    events = LocalProcesses(1, 1, describe(digits)).run([config, wild, fine])
     results = []
     killed = False
     for event in events:
@@ -190,28 +197,13 @@ def test_a_process_that_dies_or_diverges_is_a_failed_run() -> None:
 def test_a_baseline_is_decided_by_new_costs_raw_and_calibrated_without_training(
     tmp_path: Path, digits: Dataset
 ) -> None:
-    info = describe(digits)
-    design = comparison.Design(
-        data="digits",
-        network="digits",
-        costs=comparison.Costs(zone_size=20),
-        methods=(),
-        epochs=2,
-        validation=100,
-        limit_train=400,
-    )
-    larger = dataclasses.replace(design, costs=comparison.Costs(zone_size=40))
+    values = {"data": "digits", "network": "digits", "epochs": 2, "validation": 100}
+    design = made_from(Design, {**values, "limit_train": 400})
     executor = InThisProcess(digits)
     with Store.write(tmp_path) as store:
-        for each in (design, larger):
-            planned = comparison.sweep(each, info, scale="smoke", command="untrue compare")
-            sweep.note(
-                store,
-                planned,
-                info,
-                lambda config: digits.test_labels[split(config, digits).test],
-            )
-            list(sweep.make(store, planned, executor))
+        for size in (20, 40):
+            plan = comparison.ComparisonPlan(design, comparison.Costs(zone_size=size), ())
+            planned, _ = go(store, plan, executor, digits)
         (result,) = store.results()
     assert len(executor.asked) == 1
     again = train(planned.configs[0], digits).result

@@ -8,15 +8,23 @@ import numpy as np
 import pytest
 
 from untrue.lab import time_estimate
+from untrue.lab.design import Setup, made_from
 from untrue.lab.machine import provenance
 from untrue.lab.records import RunConfig, RunResult
 
-CONFIG = RunConfig(data="mnist", network="mnist", seed=0, epochs=3, validation=5000)
+
+def setup(**values: object) -> Setup:
+    return made_from(
+        Setup, {"data": "mnist", "network": "mnist", "epochs": 3, "validation": 5000, **values}
+    )
+
+
+CONFIG = RunConfig(setup(), seed=0)
 
 
 def result(seconds: float, width: float = 1.0) -> RunResult:
     return RunResult(
-        config=dataclasses.replace(CONFIG, width=width),
+        config=dataclasses.replace(CONFIG, setup=setup(width=width)),
         status="ok",
         provenance=provenance(seconds, device="cpu", threads=1),
         confusion=np.eye(10, dtype=np.int64),
@@ -27,7 +35,10 @@ def result(seconds: float, width: float = 1.0) -> RunResult:
 
 def test_the_cost_is_images_times_epochs() -> None:
     assert time_estimate.cost(CONFIG, 60_000) == 165_000
-    assert time_estimate.cost(dataclasses.replace(CONFIG, limit_train=6_000), 60_000) == 3_000
+    assert (
+        time_estimate.cost(dataclasses.replace(CONFIG, setup=setup(limit_train=6_000)), 60_000)
+        == 3_000
+    )
 
 
 def test_the_pace_is_that_of_finished_runs_of_the_same_network() -> None:
@@ -37,7 +48,7 @@ def test_the_pace_is_that_of_finished_runs_of_the_same_network() -> None:
 
 
 def test_a_guess_grows_with_the_network_and_shrinks_with_threads() -> None:
-    small = dataclasses.replace(CONFIG, width=0.25)
-    large = dataclasses.replace(CONFIG, network="cifar10")
+    small = dataclasses.replace(CONFIG, setup=setup(width=0.25))
+    large = dataclasses.replace(CONFIG, setup=setup(network="cifar10"))
     assert 0 < time_estimate.guessed(small, threads=1) < time_estimate.guessed(large, threads=1)
     assert time_estimate.guessed(large, threads=64) < time_estimate.guessed(large, threads=1)

@@ -10,13 +10,21 @@ import torch
 
 from untrue.errors import ArgumentError, DivergedError
 from untrue.lab.data import Dataset, load
+from untrue.lab.design import Setup, made_from
 from untrue.lab.plans import zone
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe
 from untrue.lab.training import Trained, train
 from untrue.training.progress import Progress
 
-BASELINE = RunConfig(data="digits", network="digits", seed=0, epochs=2, limit_train=400)
+
+def setup(**values: object) -> Setup:
+    return made_from(
+        Setup, {"data": "digits", "network": "digits", "epochs": 2, "limit_train": 400, **values}
+    )
+
+
+BASELINE = RunConfig(setup(), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +46,7 @@ def weights(trained: Trained) -> list[torch.Tensor]:
 def test_the_same_config_gives_the_same_bits(
     digits: Dataset, treated: RunConfig, augment: bool
 ) -> None:
-    config = dataclasses.replace(treated, augment=augment, validation=50, patience=2)
+    config = dataclasses.replace(treated, setup=setup(augment=augment, validation=50, patience=2))
     first = train(config, digits)
     torch.rand(100)
     np.random.default_rng().random()
@@ -51,9 +59,8 @@ def test_the_same_config_gives_the_same_bits(
 
 
 def test_dropout_networks_are_reproducible_too() -> None:
-    config = RunConfig(
-        data="mnist-5k", network="mnist", seed=3, epochs=1, width=0.2, limit_train=300
-    )
+    small = setup(data="mnist-5k", network="mnist", epochs=1, width=0.2, limit_train=300)
+    config = RunConfig(small, seed=3)
     data = load("mnist-5k")
     assert train(config, data).probs.tobytes() == train(config, data).probs.tobytes()
 
@@ -67,7 +74,7 @@ def test_the_callers_random_numbers_are_left_alone(digits: Dataset) -> None:
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    train(dataclasses.replace(BASELINE, epochs=1, limit_train=50), digits)
+    train(dataclasses.replace(BASELINE, setup=setup(epochs=1, limit_train=50)), digits)
     assert torch.equal(torch.rand(3), expected)
     assert not torch.are_deterministic_algorithms_enabled()
 
@@ -103,7 +110,7 @@ def test_a_result_carries_all_that_a_report_needs(digits: Dataset, treated: RunC
 
 
 def test_training_learns(digits: Dataset) -> None:
-    config = RunConfig(data="digits", network="digits", seed=0, epochs=15)
+    config = RunConfig(setup(epochs=15, limit_train=None), seed=0)
     result = train(config, digits).result
     assert result.confusion.trace() / result.confusion.sum() > 0.93
     assert result.train_losses[-1] < result.train_losses[0] / 4
@@ -111,20 +118,20 @@ def test_training_learns(digits: Dataset) -> None:
 
 def test_early_stopping_returns_the_best_weights(digits: Dataset) -> None:
     # With a rate far too high the validation loss soon stops falling.
-    config = dataclasses.replace(
-        BASELINE, epochs=40, validation=100, patience=2, learning_rate=0.03
-    )
+    values = {"validation": 100, "patience": 2, "learning_rate": 0.03}
+    config = dataclasses.replace(BASELINE, setup=setup(epochs=40, **values))
     result = train(config, digits).result
     losses = result.validation_losses
     assert result.epochs_run < 40
     assert result.epochs_run == result.best_epoch + 2
     assert losses[result.best_epoch - 1] == min(losses)
-    again = train(dataclasses.replace(config, epochs=result.best_epoch), digits).result
+    shorter = setup(epochs=result.best_epoch, **values)
+    again = train(dataclasses.replace(config, setup=shorter), digits).result
     assert np.array_equal(again.confusion, result.confusion)
 
 
 def test_a_loss_that_runs_away_is_stopped_with_a_sentence(digits: Dataset) -> None:
-    config = dataclasses.replace(BASELINE, learning_rate=1e30)
+    config = dataclasses.replace(BASELINE, setup=setup(learning_rate=1e30))
     with pytest.raises(
         DivergedError,
         match=r"Training stopped: the (loss|gradient) .* at epoch 1, step 8\. "
@@ -135,7 +142,7 @@ def test_a_loss_that_runs_away_is_stopped_with_a_sentence(digits: Dataset) -> No
 
 def test_a_network_for_other_images_is_refused(digits: Dataset) -> None:
     with pytest.raises(ArgumentError, match=r"Network 'mnist' takes images of \(1, 28, 28\)"):
-        train(dataclasses.replace(BASELINE, network="mnist"), digits)
+        train(dataclasses.replace(BASELINE, setup=setup(network="mnist")), digits)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -149,9 +156,8 @@ def test_real_mnist_moves_errors_out_of_the_zone() -> None:
     data = load("mnist-5k")
     info = describe(data)
     spec = zone(info, 20, 0, "rows")
-    baseline = RunConfig(
-        data="mnist-5k", network="mnist", seed=0, epochs=2, width=0.3, limit_train=1500
-    )
+    small = setup(data="mnist-5k", network="mnist", width=0.3, limit_train=1500)
+    baseline = RunConfig(small, seed=0)
     config = dataclasses.replace(baseline, loss="bilinear", alpha=0.97, penalty=spec)
     mask = spec.mask(info)
     before = (train(baseline, data).result.confusion * mask).sum()

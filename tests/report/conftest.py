@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from untrue.lab import plans
-from untrue.lab.experiments import EXPERIMENTS, axes
+from untrue.lab.experiments import EXPERIMENTS
+from untrue.lab.plans import paper_plan
 from untrue.lab.records import (
     DatasetInfo,
     Decision,
@@ -72,12 +72,12 @@ def fill_store(
 ) -> Sweep:
     """Plan a sweep for real and store its runs, but those to `skip`, and those to `fail` failed."""
     design = EXPERIMENTS[experiment]
-    chosen = axes(design, scale="smoke", overrides={"data": info.name, **overrides})
-    small = tuple(members[0] for _, members in info.groups) or None
-    configs = plans.plan(design, chosen, info, small_classes=small)
+    plan = paper_plan(design, scale="smoke", overrides={"data": info.name, **overrides})
+    # The baselines' results, from which a small-sample experiment chooses its classes.
+    first = {config.run_id: made_up(config, info) for config in plan.configs(info)}
+    configs = plan.configs(info, first.get)
     command = f"untrue run {experiment} --data {info.name} --out {folder.name}"
-    expected = plans.expected(design, chosen)
-    sweep = Sweep(experiment, info.name, "smoke", command, expected, configs)
+    sweep = Sweep(experiment, info.name, "smoke", command, plan.expected, configs)
     with Store.write(folder) as store:
         store.add_dataset(info)
         store.add_sweep(sweep)

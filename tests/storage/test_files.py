@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.storage.conftest import FEW, entry, execute
+from tests.storage.conftest import entry, execute
 
 from untrue.storage import Storage, StorageError
 
@@ -127,14 +127,6 @@ def test_a_folder_without_write_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StorageError, match="Cannot"):
         Storage.write(tmp_path / "results.sqlite")
-
-
-def test_a_copy_holds_everything(filled: Path, tmp_path: Path) -> None:
-    with Storage.write(filled) as storage:
-        storage.put(entry(FEW))
-        storage.copy_to(tmp_path / "copy.sqlite")
-    with Storage.read(tmp_path / "copy.sqlite") as copy:
-        assert len(copy.entries("run")) == FEW + 1
 
 
 KILLED = """

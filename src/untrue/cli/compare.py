@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from untrue.cli import options
 from untrue.cli.console import say, show_report
 from untrue.cli.options import reading
-from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
+from untrue.cli.sweeping import sweep_into
 from untrue.losses import registry
+
+if TYPE_CHECKING:
+    from untrue.lab.run_data import KnownData, RunData
 
 app = typer.Typer()
 
@@ -20,14 +23,10 @@ EXAMPLE = (
     "own: `untrue compare --data patients.csv --target diagnosis --penalty costs.toml --out "
     "runs/patients`. Stop it with Ctrl-C; the same command goes on where it stopped."
 )
-BUDGET = "Budget, the same for every method"
-
-
-def budget(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=BUDGET, show_default=False)
 
 
 @app.command(epilog=EXAMPLE)
+@options.grouped
 def compare(
     out: Annotated[Path, typer.Option(help="Where the results and the page go.")],
     data: Annotated[
@@ -64,34 +63,12 @@ def compare(
     scale: Annotated[
         str, typer.Option(help="smoke (minutes), desk (an hour on two cores) or paper.")
     ] = "desk",
-    repetitions: Annotated[int | None, budget("Seeds, each with all methods.")] = None,
-    seed: Annotated[int | None, budget("The first seed.")] = None,
-    network: Annotated[str | None, budget("Network, when not the one that suits the data.")] = None,
-    epochs: Annotated[int | None, budget("Epochs, at most.")] = None,
-    batch_size: Annotated[int | None, budget("Examples per step.")] = None,
-    learning_rate: Annotated[float | None, budget("Of the optimizer, at its greatest.")] = None,
-    width: Annotated[float | None, budget("Factor on the network's channels.")] = None,
-    validation: Annotated[
-        int | None, budget("Training examples held back to calibrate by.")
-    ] = None,
-    patience: Annotated[int | None, budget("Idle epochs before it stops; 0: off.")] = None,
-    limit_train: Annotated[int | None, budget("Only so many training images.")] = None,
-    limit_test: Annotated[int | None, budget("Only so many test images.")] = None,
-    normalization: Annotated[
-        str | None, budget("Of the penalty in training: max (the usual), rows or none.")
-    ] = None,
+    runs: options.Runs = options.USUAL_RUNS,
+    training: options.Training = options.USUAL_TRAINING,
+    optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
     target: Annotated[str | None, reading("The column to learn.")] = None,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    image_size: options.ImageSize = None,
-    data_dir: options.DataDir = None,
-    jobs: options.Jobs = None,
-    threads: options.Threads = None,
-    device: options.Device = None,
-    retry_failed: options.RetryFailed = False,
-    dry_run: options.DryRun = False,
+    own: options.Reading = options.USUAL_READING,
+    machine: options.Machine = options.THIS_MACHINE,
 ) -> None:
     """Compare the ways to make fewer costly mistakes, and say which is worth its price.
 
@@ -100,81 +77,64 @@ def compare(
     and for that after calibration. Writes report.html with the finding. What the directory
     already holds is not trained again. Exit code 1 when a run failed.
     """
-    given = {
-        "repetitions": repetitions,
-        "seed": seed,
-        "network": network,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "width": width,
-        "validation": validation,
-        "patience": patience,
-        "limit_train": limit_train,
-        "limit_test": limit_test,
-        "normalization": normalization,
-    }
-    from untrue.lab import compare_data, comparison, sweep
-    from untrue.lab.own_data import OwnData
-    from untrue.tools.reading.features import split_columns
-
-    names = comparison.read_methods(methods)
-    chosen = comparison.with_strengths(names, scale, comparison.read_strengths(strength or ()))
-    subject = compare_data.find(
-        data,
-        data_dir=data_dir,
-        reading=OwnData(
-            path=Path(data),
-            target=target,
-            categorical=tuple(split_columns(categorical)),
-            ignore=tuple(split_columns(ignore)),
-            delimiter=delimiter,
-            image_size=image_size,
-            classes=comparison.classes_of(penalty),
-            label_names=tuple(options.names(classes) or ()),
-        ),
-    )
-    costs = comparison.read_costs(penalty, subject.info)
-    settings = comparison.settings(
-        subject.budget(scale),
-        {name: value for name, value in given.items() if value is not None},
-        train_images=subject.info.train_images,
-    )
-    design, notes = comparison.design(
-        subject.info, costs, chosen, settings, all_named=methods is not None
-    )
-    planned = comparison.sweep(design, subject.info, scale=scale, command=shown_command())
-    subject.check(planned.configs[0])
-    jobs, threads = share_cores(jobs, threads, device)
-
     from rich.console import Console
 
-    from untrue.lab.executor import LocalProcesses
+    from untrue.lab import comparison
+    from untrue.lab.design import with_given
 
     console = Console(soft_wrap=True, highlight=False)
+    named = comparison.read_methods(methods)
+    chosen = comparison.with_strengths(named, scale, comparison.read_strengths(strength or ()))
+    found = _data(data, target, own, comparison.classes_of(penalty), machine)
+    given: dict[str, Any] = {}
+    for group in (runs, training, optimizing):
+        given |= options.given(group)
+    plan, notes = comparison.comparison_plan(
+        found.info,
+        comparison.read_costs(penalty, found.info),
+        chosen,
+        with_given(found.settings(scale), given, train_images=found.info.train_images),
+        all_named=methods is not None,
+    )
     for note in notes:
         say(console, note)
-    with store_in(out, dry_run=dry_run) as store:
-        sweep.note(store, planned, subject.info, subject.labels_of)
-        executor = LocalProcesses(jobs, threads, device, data_dir, subject.own)
-        failed = conduct(
-            console,
-            store,
-            planned,
-            lambda: sweep.make(store, planned, executor, retry_failed=retry_failed),
-            jobs=jobs,
-            threads=threads,
-            retry_failed=retry_failed,
-            dry_run=dry_run,
-        )
-        done = sweep.outlook(store, planned).done
-    if dry_run:
+    done = sweep_into(out, plan, found, machine, scale=scale, console=console)
+    if machine.dry_run:
         return
-    if not done:
-        say(console, str(store.path))
+    if not done.done:
+        say(console, str(done.store))
     else:
         from untrue.report.sweep.assemble import report
 
         show_report(console, report(out))
-    if failed:
+    if done.failed:
         raise typer.Exit(1)
+
+
+def _data(
+    data: str,
+    target: str | None,
+    own: options.Reading,
+    classes: tuple[str, ...],
+    machine: options.Machine,
+) -> RunData | KnownData:
+    """A data set of the lab by its name, or a person's own by its path."""
+    from untrue.lab import run_data
+    from untrue.lab.data import NAMES
+    from untrue.lab.own_data import OwnData
+    from untrue.tools.reading.features import split_columns
+
+    given = OwnData(
+        path=Path(data),
+        target=target,
+        categorical=tuple(split_columns(own.categorical)),
+        ignore=tuple(split_columns(own.ignore)),
+        delimiter=own.delimiter,
+        image_size=own.image_size,
+        classes=classes,
+        label_names=tuple(options.names(own.classes) or ()),
+    )
+    if data not in NAMES:
+        return run_data.own(given)
+    run_data.check_unread(data, given)
+    return run_data.known(data) if machine.dry_run else run_data.named(data, machine.data_dir)

@@ -36,9 +36,9 @@ def show(
     name: Annotated[str, typer.Argument(help="A data set, as `untrue data list` names it.")],
 ) -> None:
     """The classes of a data set, in the order of its labels, by super-class where it has any."""
-    from untrue.lab.data import described
+    from untrue.lab.data import facts
 
-    found = described(name)
+    found = facts(name)
     typer.echo(f"{name}: {found.about}\n{len(found.classes)} classes, in the order of the labels:")
     for class_name in found.classes:
         typer.echo(f"  {class_name}")

@@ -26,6 +26,7 @@ EXAMPLE = (
 
 
 @app.command(epilog=EXAMPLE)
+@options.grouped
 def fit(
     data: options.Data,
     out: options.ModelFolder,
@@ -41,19 +42,12 @@ def fit(
     baseline: Annotated[
         bool, training("Train the plain cross-entropy model too, to compare.")
     ] = True,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    learning_rate: options.LearningRate = None,
-    patience: options.Patience = None,
+    trained: options.Training = options.USUAL_TRAINING,
     rounds: options.Rounds = None,
     seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
     validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    image_size: options.ImageSize = None,
+    own: options.Reading = options.USUAL_READING,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Train a classifier on your own data by what mistakes cost, and show what that bought.
@@ -63,20 +57,10 @@ def fit(
     """
     from untrue.penalty import Penalty
     from untrue.tools.fitting.model_folder import check_target, save_model
-    from untrue.tools.reading.features import split_columns
-    from untrue.tools.reading.sources import open_source
 
     check_target(out, overwrite=overwrite, inputs=[data])
     costs = Penalty.load(penalty) if penalty else None
-    source = open_source(
-        data,
-        target=target,
-        categorical=split_columns(categorical),
-        ignore=split_columns(ignore),
-        delimiter=delimiter,
-        image_size=image_size,
-        classes=options.names(classes),
-    )
+    source = own.open(data, target)
 
     from untrue.report.document.page import write
     from untrue.report.own.fit import changes_table, fit_page, lead, metrics, variants_table
@@ -92,10 +76,7 @@ def fit(
             loss=loss,
             alpha=alpha,
             model=model,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            patience=patience,
+            **options.given(trained),
             rounds=rounds,
             seed=seed,
             baseline=baseline,

@@ -1,23 +1,45 @@
-"""Options that several commands share."""
+"""Options that several commands share, each declared once.
+
+A group is a frozen dataclass whose fields are options. A command decorated with `grouped` takes a
+group as one parameter, and has its fields as options; their defaults are those of the parameter's
+default.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from untrue.training import OPTIMIZERS, SCHEDULES
+
+if TYPE_CHECKING:
+    from untrue.tools.reading.sources import Source
+
 TRAINING = "Training"
+RUNS = "Runs"
 READING = "Reading your own data"
 MACHINE = "Machine"
 
 
-def training(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=TRAINING)
+def training(what: str, **more: Any) -> Any:
+    return typer.Option(help=what, rich_help_panel=TRAINING, **more)
 
 
 def reading(what: str, **more: Any) -> Any:
     return typer.Option(help=what, rich_help_panel=READING, **more)
+
+
+def machine(what: str) -> Any:
+    return typer.Option(help=what, rich_help_panel=MACHINE)
+
+
+def runs(what: str) -> Any:
+    return typer.Option(help=what, rich_help_panel=RUNS)
 
 
 def names(text: str | None) -> list[str] | None:
@@ -27,9 +49,142 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else split_names(text)
 
 
-def machine(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=MACHINE)
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each field of its groups as an option of its own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type] = {}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if not is_dataclass(hint):
+            options.append(parameter.replace(annotation=hint, kind=parameter.KEYWORD_ONLY))
+            continue
+        assert isinstance(hint, type)
+        groups[parameter.name] = hint
+        options += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=each,
+                default=getattr(parameter.default, name),
+            )
+            for name, each in get_type_hints(hint, include_extras=True).items()
+        ]
 
+    def run(**given: Any) -> None:
+        for parameter, group in groups.items():
+            given[parameter] = group(**{f.name: given.pop(f.name) for f in fields(group)})
+        command(**given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return run
+
+
+def given(group: Any) -> dict[str, Any]:
+    """The options of a group that were given, by name."""
+    found = {f.name: getattr(group, f.name) for f in fields(group)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a model is trained; None: as the command has it."""
+
+    epochs: Annotated[
+        int | None, training("At most so many passes over the data, of a network.")
+    ] = None
+    patience: Annotated[
+        int | None, training("Stop after so many epochs (of trees: rounds) without progress.")
+    ] = None
+    batch_size: Annotated[int | None, training("Examples per step, of a network.")] = None
+    learning_rate: Annotated[
+        float | None, training("Of the optimizer, at its greatest; of trees, each one's.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """The rest of how a network is trained."""
+
+    optimizer: Annotated[str | None, training(f"{', '.join(OPTIMIZERS)}.")] = None
+    weight_decay: Annotated[float | None, training("Of kernels and matrices.")] = None
+    schedule: Annotated[str | None, training(f"Of the learning rate: {', '.join(SCHEDULES)}.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What the runs of an experiment or a comparison share; None: as the scale has it."""
+
+    repetitions: Annotated[int | None, runs("Seeds, each with every method.")] = None
+    seed: Annotated[int | None, runs("The first seed.")] = None
+    network: Annotated[str | None, runs("Network, when not the one that suits the data.")] = None
+    width: Annotated[float | None, runs("Factor on the network's channels.")] = None
+    validation: Annotated[int | None, runs("Training examples held back.")] = None
+    limit_train: Annotated[int | None, runs("Only so many training images.")] = None
+    limit_test: Annotated[int | None, runs("Only so many test images.")] = None
+    normalization: Annotated[str | None, runs("Of the penalty in training: rows, max or none.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where many models are trained."""
+
+    data_dir: Annotated[
+        Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
+    ] = None
+    jobs: Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")] = None
+    threads: Annotated[int | None, machine("Threads of each; else the cores shared out.")] = None
+    device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None
+    retry_failed: Annotated[bool, machine("Make failed runs again.")] = False
+    dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False
+
+
+Classes = Annotated[
+    str | None,
+    reading("The names that labels 0, 1, ... stand for, in their order.", metavar="A,B,C"),
+]
+Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a person's own data are read."""
+
+    classes: Classes = None
+    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None
+    categorical: Annotated[
+        str | None, reading("Columns of numbers that are names.", metavar="COLS")
+    ] = None
+    delimiter: Delimiter = None
+    image_size: Annotated[
+        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
+    ] = None
+
+    def open(self, data: Path, target: str | None) -> Source:
+        """The data, read so."""
+        from untrue.tools.reading.features import split_columns
+        from untrue.tools.reading.sources import open_source
+
+        return open_source(
+            data,
+            target=target,
+            categorical=split_columns(self.categorical),
+            ignore=split_columns(self.ignore),
+            delimiter=self.delimiter,
+            image_size=self.image_size,
+            classes=names(self.classes),
+        )
+
+
+# The defaults of parameters that are groups: nothing is given.
+USUAL_TRAINING, USUAL_OPTIMIZER, USUAL_RUNS = Training(), Optimizer(), Runs()
+THIS_MACHINE, USUAL_READING = Machine(), Reading()
 
 # A person's own data.
 Data = Annotated[
@@ -42,15 +197,6 @@ Data = Annotated[
 Target = Annotated[
     str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
 ]
-Classes = Annotated[
-    str | None,
-    reading("The names that labels 0, 1, ... stand for, in their order.", metavar="A,B,C"),
-]
-Ignore = Annotated[str | None, reading("Columns to leave out.", metavar="COLS")]
-Categorical = Annotated[str | None, reading("Columns of numbers that are names.", metavar="COLS")]
-Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
-ImageSize = Annotated[int | None, reading("Edge to bring images to, in pixels; else near theirs.")]
-
 # A model of it.
 Model = Annotated[
     str | None,
@@ -59,20 +205,6 @@ Model = Annotated[
         "for a table where LightGBM is installed, and a network for images."
     ),
 ]
-Epochs = Annotated[int | None, training("At most so many passes over the data, of a network.")]
-Patience = Annotated[int | None, training("Stop after so many epochs or rounds without progress.")]
-BatchSize = Annotated[int | None, training("Examples per step, of a network.")]
 Rounds = Annotated[int | None, training("At most so many rounds, of boosted trees.")]
-LearningRate = Annotated[float | None, training("Of the optimizer at its greatest, or a tree's.")]
 ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]
-
-# Many models.
-DataDir = Annotated[
-    Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
-]
-Jobs = Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")]
-Threads = Annotated[int | None, machine("Threads of each; else the cores shared out.")]
-Device = Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")]
-RetryFailed = Annotated[bool, machine("Make failed runs again.")]
-DryRun = Annotated[bool, machine("Say what would be trained, and end.")]

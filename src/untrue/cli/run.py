@@ -9,7 +9,7 @@ import typer
 
 from untrue.cli import options
 from untrue.cli.console import say
-from untrue.cli.sweeping import conduct, share_cores, shown_command, store_in
+from untrue.cli.sweeping import sweep_into
 from untrue.losses import registry
 
 app = typer.Typer()
@@ -26,6 +26,7 @@ def axis(what: str) -> Any:
 
 
 @app.command(epilog=EXAMPLE)
+@options.grouped
 def run(
     experiment: Annotated[
         str,
@@ -45,99 +46,47 @@ def run(
         ),
     ] = None,
     data: Annotated[str | None, axis("Data set, when not the experiment's own.")] = None,
-    network: Annotated[str | None, axis("Network: mnist, cifar10, cifar100, ...")] = None,
     alpha: Annotated[str | None, axis("Trade-offs: 0,.5,.9")] = None,
     loss: Annotated[str | None, axis(f"Losses: {','.join(registry.MIXED)}")] = None,
     zone_size: Annotated[str | None, axis("Cells of the masked zones: 10,30")] = None,
     small_count: Annotated[str | None, axis("Images left of small classes: 0,10,50")] = None,
-    repetitions: Annotated[str | None, axis("Seeds, each with all alphas and losses.")] = None,
-    seed: Annotated[str | None, axis("The first seed.")] = None,
-    epochs: Annotated[str | None, axis("Epochs, at most.")] = None,
-    batch_size: Annotated[str | None, axis("Images per step.")] = None,
-    learning_rate: Annotated[str | None, axis("Of the optimizer, at its greatest.")] = None,
-    width: Annotated[str | None, axis("Factor on the network's channels.")] = None,
-    validation: Annotated[str | None, axis("Training images held back.")] = None,
-    patience: Annotated[str | None, axis("Idle epochs before it stops; 0: off.")] = None,
-    augment: Annotated[bool | None, axis("Mirror and shift the training images.")] = None,
-    limit_train: Annotated[str | None, axis("Only so many training images.")] = None,
-    limit_test: Annotated[str | None, axis("Only so many test images.")] = None,
-    normalization: Annotated[str | None, axis("Of the penalty: rows, max or none.")] = None,
-    data_dir: options.DataDir = None,
-    jobs: options.Jobs = None,
-    threads: options.Threads = None,
-    device: options.Device = None,
-    retry_failed: options.RetryFailed = False,
-    dry_run: options.DryRun = False,
+    runs: options.Runs = options.USUAL_RUNS,
+    training: options.Training = options.USUAL_TRAINING,
+    optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
+    augment: Annotated[
+        bool | None, options.training("Mirror and shift the training images.")
+    ] = None,
+    machine: options.Machine = options.THIS_MACHINE,
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
 
     What the directory already holds is not trained again. Exit code 1 when a run failed.
     """
-    given = {
-        "data": data,
-        "network": network,
-        "alpha": alpha,
-        "loss": loss,
-        "zone_size": zone_size,
-        "small_count": small_count,
-        "repetitions": repetitions,
-        "seed": seed,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "width": width,
-        "validation": validation,
-        "patience": patience,
-        "augment": augment,
-        "limit_train": limit_train,
-        "limit_test": limit_test,
-        "normalization": normalization,
-    }
-    from untrue.lab import data as data_sets
-    from untrue.lab import experiments, sweep
-
-    overrides: dict[str, Any] = {}
-    if experiment.endswith(".toml"):
-        experiment, scale_text, overrides = experiments.read_toml(experiment)
-        scale = scale or scale_text
-    overrides |= {n: experiments.parse(n, value) for n, value in given.items() if value is not None}
-    design = experiments.find(experiment)
-    axes = experiments.axes(design, scale=scale or "desk", overrides=overrides)
-    jobs, threads = share_cores(jobs, threads, device)
-    loaded = data_sets.load(axes.data, data_dir)
-    axes = experiments.with_scaled_validation(
-        design,
-        axes,
-        scale=scale or "desk",
-        overrides=overrides,
-        train_images=len(loaded.train_labels),
-    )
-    sweep.check(design, axes, loaded)
-    place = out or Path("runs") / design.name
-
     from rich.console import Console
 
-    from untrue.lab.executor import LocalProcesses
+    from untrue.lab import experiments, plans, run_data
 
+    values: dict[str, Any] = {}
+    if experiment.endswith(".toml"):
+        experiment, scale_text, values = experiments.read_toml(experiment)
+        scale = scale or scale_text
+    scale = scale or "desk"
+    axes = {"alpha": alpha, "loss": loss, "zone_size": zone_size, "small_count": small_count}
+    values |= {n: experiments.read(n, text) for n, text in axes.items() if text is not None}
+    for group in (runs, training, optimizing):
+        values |= options.given(group)
+    values |= {n: v for n, v in {"data": data, "augment": augment}.items() if v is not None}
+    chosen = experiments.find(experiment)
+    # Planned before the data are read or fetched, so that what makes no sense is refused first.
+    name = plans.paper_plan(chosen, scale=scale, overrides=values).design.setup.data
+    found = run_data.known(name) if machine.dry_run else run_data.named(name, machine.data_dir)
+    plan = plans.paper_plan(
+        chosen, scale=scale, overrides=values, train_images=found.info.train_images
+    )
     console = Console(soft_wrap=True, highlight=False)
-    with store_in(place, dry_run=dry_run) as store:
-        planned = sweep.prepare(
-            store, design, axes, loaded, scale=scale or "desk", command=shown_command()
-        )
-        executor = LocalProcesses(jobs, threads, device, data_dir)
-        failed = conduct(
-            console,
-            store,
-            planned,
-            lambda: sweep.run(
-                store, design, axes, loaded, planned, executor, retry_failed=retry_failed
-            ),
-            jobs=jobs,
-            threads=threads,
-            retry_failed=retry_failed,
-            dry_run=dry_run,
-        )
-        if not dry_run:
-            say(console, str(store.path))
-    if failed:
+    place = out or Path("runs") / plan.name
+    done = sweep_into(place, plan, found, machine, scale=scale, console=console)
+    if not machine.dry_run:
+        say(console, str(done.store))
+    if done.failed:
         raise typer.Exit(1)

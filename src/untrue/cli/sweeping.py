@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from untrue.checks import MOST_PROCESSES, check_count
@@ -16,8 +16,11 @@ from untrue.cli.console import say
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from untrue.cli.options import Machine
     from untrue.lab.executor import Event
-    from untrue.lab.records import RunConfig, Sweep
+    from untrue.lab.plans import Plan
+    from untrue.lab.records import DatasetInfo, RunConfig, Sweep
+    from untrue.lab.run_data import KnownData, RunData
     from untrue.lab.store import Store
     from untrue.lab.sweep import Outlook
 
@@ -28,56 +31,93 @@ START = 3.0
 
 @contextmanager
 def store_in(place: Path, *, dry_run: bool) -> Iterator[Store]:
-    """The store of a directory, for this process alone; of a dry run a copy that is thrown away."""
+    """The store of a directory, for this process alone; a dry run only reads it, if it is there."""
     from untrue.lab.store import FILE, Store
     from untrue.storage import locked
 
     if not dry_run:
         with locked(place), Store.write(place) as store:
             yield store
-        return
-    with TemporaryDirectory() as elsewhere:
-        if (place / FILE).exists():
-            with Store.read(place) as there:
-                there.copy_to(Path(elsewhere))
-        with Store.write(elsewhere) as store:
+    elif (place / FILE).exists():
+        with Store.read(place) as store:
+            yield store
+    else:
+        with Store.memory() as store:
             yield store
 
 
-def conduct(
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a sweep ended. failed: runs of this call; done: runs that are there."""
+
+    store: Path
+    failed: int
+    done: int
+
+
+def sweep_into(
+    place: Path,
+    plan: Plan,
+    data: RunData | KnownData,
+    machine: Machine,
+    *,
+    scale: str,
+    console: Console,
+) -> Outcome:
+    """Say what is ahead and make the runs of a plan, with their progress shown.
+
+    A dry run, which may take `KnownData`, ends before the first run and writes nothing.
+    """
+    from untrue.lab import sweep
+    from untrue.lab.executor import LocalProcesses
+    from untrue.lab.run_data import KnownData
+
+    info = data.info
+    data.check(plan.configs(info)[0])
+    jobs, threads = share_cores(machine.jobs, machine.threads, machine.device)
+    with store_in(place, dry_run=machine.dry_run) as store:
+        planned = sweep.plan_sweep(store, plan, info, scale=scale, command=shown_command())
+        if not (machine.dry_run or isinstance(data, KnownData)):
+            sweep.note(store, planned, data)
+        ahead = sweep.outlook(store, planned, retry_failed=machine.retry_failed)
+        seconds = estimate(store, planned, ahead.todo, info, jobs=jobs, threads=threads)
+        say(console, greeting(planned, ahead, seconds, jobs=jobs))
+        if machine.dry_run:
+            return Outcome(store.path, 0, ahead.done)
+        failed = 0
+        if ahead.todo:
+            executor = LocalProcesses(
+                jobs, threads, info, machine.device, machine.data_dir, data.own
+            )
+            events = sweep.run(
+                store, plan, info, planned, executor, retry_failed=machine.retry_failed
+            )
+            failed = show(console, store, events, ahead, seconds)
+        say(console, farewell(store))
+        return Outcome(store.path, failed, sweep.outlook(store, planned).done)
+
+
+def show(
     console: Console,
     store: Store,
-    planned: Sweep,
-    events_of: Callable[[], Generator[Event, None, None]],
-    *,
-    jobs: int,
-    threads: int,
-    retry_failed: bool = False,
-    dry_run: bool = False,
+    events: Generator[Event, None, None],
+    ahead: Outlook,
+    seconds: float,
 ) -> int:
-    """Say what is ahead, make the runs with their progress shown; how many failed."""
+    """Show the events of a sweep as they come; how many runs failed."""
     from untrue.cli.progress import display
-    from untrue.lab import sweep
     from untrue.lab.executor import Finished
 
-    ahead = sweep.outlook(store, planned, retry_failed=retry_failed)
-    seconds = estimate(store, planned, ahead.todo, jobs=jobs, threads=threads)
-    say(console, greeting(planned, ahead, seconds, jobs=jobs))
-    if dry_run:
-        return 0
     failed = 0
-    if ahead.todo:
-        events = events_of()
-        shown = display(console, done=ahead.done, expected=ahead.expected, seconds_left=seconds)
-        try:
-            with closing(events), shown:
-                for event in events:
-                    shown.show(event)
-                    failed += isinstance(event, Finished) and event.result.status == "failed"
-        except KeyboardInterrupt:
-            say(console, farewell(store))
-            raise
-    say(console, farewell(store))
+    shown = display(console, done=ahead.done, expected=ahead.expected, seconds_left=seconds)
+    try:
+        with closing(events), shown:
+            for event in events:
+                shown.show(event)
+                failed += isinstance(event, Finished) and event.result.status == "failed"
+    except KeyboardInterrupt:
+        say(console, farewell(store))
+        raise
     return failed
 
 
@@ -102,7 +142,9 @@ def kind_of_device(device: str | None) -> str:
     return pick_device(device).type
 
 
-def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) -> float:
+def estimate(
+    store: Store, sweep: Sweep, todo: int, info: DatasetInfo, *, jobs: int, threads: int
+) -> float:
     """Seconds the runs still to make will take, at most."""
     from untrue.lab import time_estimate
 
@@ -112,9 +154,7 @@ def estimate(store: Store, sweep: Sweep, todo: int, *, jobs: int, threads: int) 
     rate = time_estimate.measured(store.results(sweep), like)
     if rate is None:
         rate = time_estimate.guessed(like, threads=threads)
-    info = store.dataset(like.data)
-    images = 0 if info is None else info.train_images
-    return START + rate * time_estimate.cost(like, images) * todo / min(jobs, todo)
+    return START + rate * time_estimate.cost(like, info.train_images) * todo / min(jobs, todo)
 
 
 def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
@@ -128,7 +168,7 @@ def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
     )
     if not ahead.todo:
         return f"{start}."
-    about = "at most" if sweep.configs[0].patience else "about"
+    about = "at most" if sweep.configs[0].setup.training.patience else "about"
     return f"{start}, {jobs} at a time: {about} {duration(seconds)}."
 
 

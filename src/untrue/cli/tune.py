@@ -21,6 +21,7 @@ EXAMPLE = (
 
 
 @app.command(epilog=EXAMPLE)
+@options.grouped
 def tune(
     data: options.Data,
     budget: Annotated[
@@ -65,21 +66,14 @@ def tune(
         typer.Option(help=f"{' or '.join(registry.MIXED)}; else all. May be repeated."),
     ] = None,
     model: options.Model = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    learning_rate: options.LearningRate = None,
-    patience: options.Patience = None,
+    trained: options.Training = options.USUAL_TRAINING,
     rounds: options.Rounds = None,
     seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
     test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
     validation_share: Annotated[
         float, training("Of the rest, held back in each training to stop by.")
     ] = 0.15,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    image_size: options.ImageSize = None,
+    own: options.Reading = options.USUAL_READING,
     record: Annotated[
         Path | None,
         typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
@@ -99,22 +93,12 @@ def tune(
     from untrue.penalty import Penalty
     from untrue.tools.fitting.fit import PLAIN, labels_of
     from untrue.tools.fitting.model_folder import check_target, save_model
-    from untrue.tools.reading.features import split_columns
-    from untrue.tools.reading.sources import open_source
     from untrue.tools.reading.trees import read_tree
 
     check_target(out, overwrite=overwrite, inputs=[data, *([record] if record else [])])
     stated = [Budget.parse(text) for text in budget]
     costs = Penalty.load(penalty) if penalty else None
-    source = open_source(
-        data,
-        target=target,
-        categorical=split_columns(categorical),
-        ignore=split_columns(ignore),
-        delimiter=delimiter,
-        image_size=image_size,
-        classes=options.names(classes),
-    )
+    source = own.open(data, target)
     _, costs = labels_of(source, costs, PLAIN)
     tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
 
@@ -139,10 +123,7 @@ def tune(
             groups=tree,
             zone_above=zone_above,
             model=model,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            patience=patience,
+            **options.given(trained),
             rounds=rounds,
             test_share=test_share,
             validation_share=validation_share,

@@ -15,19 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from untrue.checks import MOST_REPETITIONS, check_count, check_seed
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
-from untrue.lab.experiments import SCALES, scaled_validation
-from untrue.lab.records import (
-    METHODS,
-    NORMALIZATIONS,
-    DatasetInfo,
-    PenaltySpec,
-    RunConfig,
-    Sweep,
-)
-from untrue.lab.strengths import strengths
+from untrue.lab.compare_scales import strengths
+from untrue.lab.design import Design, check_scale, made_from
+from untrue.lab.plans import NOTHING, Finished
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.losses import registry
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.stated import has_names, penalty_over
@@ -52,77 +45,43 @@ class Costs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Design:
-    """A comparison. methods: (name, strengths) in their order; "ce" is trained whatever they are.
+class ComparisonPlan:
+    """The runs of a comparison.
 
-    normalization: of the penalty in training. The others are as in `RunConfig`; repetition r has
-    the seed `seed + r`.
+    methods: (name, strengths) in their order; "ce" is trained whatever they are.
     """
 
-    data: str
-    network: str
+    design: Design
     costs: Costs
     methods: tuple[tuple[str, tuple[float, ...]], ...]
-    repetitions: int = 1
-    seed: int = 0
-    epochs: int = 1
-    batch_size: int = 50
-    learning_rate: float = 5e-4
-    width: float = 1.0
-    validation: int = 500
-    patience: int = 0
-    augment: bool = False
-    optimizer: str = "adam"
-    weight_decay: float = 0.0
-    schedule: str = "constant"
-    limit_train: int | None = None
-    limit_test: int | None = None
-    normalization: str = "max"
+    name: str = "compare"
 
     def __post_init__(self) -> None:
-        check_count("repetitions", self.repetitions, most=MOST_REPETITIONS)
-        check_seed(self.seed)
-        if self.normalization not in NORMALIZATIONS:
-            raise ArgumentError(
-                f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
-                f"got {self.normalization!r}."
-            )
-        if self.validation < 1:
+        if self.design.setup.validation < 1:
             raise ArgumentError(
                 "`validation` must be at least 1: the temperature is found on those images; "
-                f"got {self.validation}."
+                f"got {self.design.setup.validation}."
             )
 
+    @property
+    def expected(self) -> int:
+        """How many runs it comes to."""
+        others = sum(max(1, len(values)) for name, values in self.methods if name != "ce")
+        return (1 + others) * self.design.repetitions
 
-def plan(design: Design, info: DatasetInfo) -> tuple[RunConfig, ...]:
-    """The runs in their order, repetition by repetition."""
-    runs: list[RunConfig] = []
-    for seed in range(design.seed, design.seed + design.repetitions):
-        costs = design.costs.of(info, seed)
-        spec = dataclasses.replace(costs, normalization=design.normalization)  # type: ignore[arg-type]
-        baseline = RunConfig(
-            data=design.data,
-            network=design.network,
-            seed=seed,
-            epochs=design.epochs,
-            width=design.width,
-            batch_size=design.batch_size,
-            learning_rate=design.learning_rate,
-            validation=design.validation,
-            patience=design.patience,
-            augment=design.augment,
-            optimizer=design.optimizer,
-            weight_decay=design.weight_decay,
-            schedule=design.schedule,
-            limit_train=design.limit_train,
-            limit_test=design.limit_test,
-            score_on=(costs,),
-            calibrate=True,
-        )
-        runs.append(baseline)
-        for name, values in design.methods:
-            runs += _runs(baseline, name, values, spec)
-    return tuple(runs)
+    def configs(
+        self, info: DatasetInfo, _finished: Finished = NOTHING.get, /
+    ) -> tuple[RunConfig, ...]:
+        """The runs in their order, repetition by repetition; none waits for another."""
+        runs: list[RunConfig] = []
+        for seed in self.design.seeds:
+            costs = self.costs.of(info, seed)
+            spec = dataclasses.replace(costs, normalization=self.design.normalization)
+            baseline = RunConfig(self.design.setup, seed, score_on=(costs,), calibrate=True)
+            runs.append(baseline)
+            for name, values in self.methods:
+                runs += _runs(baseline, name, values, spec)
+        return tuple(runs)
 
 
 def _runs(
@@ -139,45 +98,27 @@ def _runs(
             yield dataclasses.replace(baseline, loss=name, strength=strength, penalty=costs)
 
 
-def design(
+def comparison_plan(
     info: DatasetInfo,
     costs: Costs,
     methods: tuple[tuple[str, tuple[float, ...]], ...],
-    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     all_named: bool = False,
-) -> tuple[Design, tuple[str, ...]]:
+) -> tuple[ComparisonPlan, tuple[str, ...]]:
     """The comparison of the methods that can take part, and a line on each that cannot.
 
-    all_named: the person named the methods, so that one which cannot take part is an error.
+    options: of the design, by name. all_named: the person named the methods, so that one which
+    cannot take part is an error.
     """
-    whole = Design(data=info.name, costs=costs, methods=methods, **settings)
-    absent = left_out([name for name, _ in methods], costs.of(info, whole.seed), info)
+    design = made_from(Design, {**options, "data": info.name})
+    absent = left_out([name for name, _ in methods], costs.of(info, design.seed), info)
     if absent and all_named:
         name, reason = next(iter(absent.items()))
         raise ArgumentError(f"The method {name} {reason}. Leave it out of `methods`.")
     notes = tuple(f"Left out: {name} {reason}." for name, reason in absent.items())
     kept = tuple((name, values) for name, values in methods if name not in absent)
-    return dataclasses.replace(whole, methods=kept), notes
-
-
-def settings(
-    usual: Mapping[str, Any], given: Mapping[str, Any], *, train_images: int
-) -> dict[str, Any]:
-    """A data set's usual settings under those that were given; a limit on the training images
-    alone leaves the same share of them to validate on."""
-    found = {**usual, **given}
-    if "limit_train" in given and "validation" not in given and "validation" in usual:
-        whole = min(usual.get("limit_train") or train_images, train_images)
-        limit = given["limit_train"]
-        found["validation"] = scaled_validation(usual["validation"], limit=limit, whole=whole)
-    return found
-
-
-def sweep(design: Design, info: DatasetInfo, *, scale: str, command: str) -> Sweep:
-    """The comparison as the store notes it."""
-    configs = plan(design, info)
-    return Sweep("compare", info.name, scale, command, len(configs), configs)
+    return ComparisonPlan(design, costs, kept), notes
 
 
 def classes_of(text: str) -> tuple[str, ...]:
@@ -199,7 +140,7 @@ def read_costs(text: str, info: DatasetInfo) -> Costs:
                 f"`penalty` 'hierarchy' needs a data set with super-classes (cifar100); "
                 f"{info.name!r} has none. Give a file of costs, or zone:20."
             )
-        return Costs(fixed=PenaltySpec("groups", plans.WITHIN, plans.ACROSS))
+        return Costs(fixed=plans.GROUP_COSTS)
     if not Path(text).exists():
         raise ArgumentError(
             f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N or hierarchy; "
@@ -291,10 +232,7 @@ def with_strengths(
     methods: Iterable[str], scale: str, own: Mapping[str, tuple[float, ...]]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Each method with the strengths of the scale, or those a person chose for it."""
-    if scale not in SCALES:
-        raise ArgumentError(
-            f"Unknown scale {scale!r}{nearest(scale, SCALES) or '.'} Known: {', '.join(SCALES)}."
-        )
+    check_scale(scale)
     methods = tuple(methods)
     for name in own:
         if name not in methods:

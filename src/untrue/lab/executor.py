@@ -29,7 +29,6 @@ from untrue.lab.machine import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 
 if TYPE_CHECKING:
-    from untrue.lab.data import Dataset
     from untrue.lab.own_data import OwnData
     from untrue.lab.training import Trained
     from untrue.training.progress import Progress
@@ -74,11 +73,13 @@ class LocalProcesses:
     """`jobs` processes with `threads` threads each. A process that dies is a failed run.
 
     threads is part of what decides a result to the last bit, so it never depends on how many
-    runs are left. own: the runs are on a person's own data, not on one known by its name.
+    runs are left. info: of the data set, which is hashed once and not by each process. own: the
+    runs are on a person's own data, not on one known by its name.
     """
 
     jobs: int
     threads: int
+    info: DatasetInfo
     device: str | None = None
     data_dir: str | Path | None = None
     own: OwnData | None = None
@@ -219,19 +220,12 @@ Train = Callable[[RunConfig, Callable[["Progress"], None]], "Trained"]
 def _on_named_data(local: LocalProcesses) -> Train:
     """Training on the data sets of the lab, each read when a run first needs it."""
     from untrue.lab.data import load
-    from untrue.lab.splits import describe
     from untrue.lab.training import train
 
-    @lru_cache(maxsize=1)
-    def read(name: str) -> tuple[Dataset, DatasetInfo]:
-        data = load(name, local.data_dir)
-        return data, describe(data)
-
-    def train_one(config: RunConfig, tell: Callable[[Progress], None]) -> Trained:
-        data, info = read(config.data)
-        return train(config, data, info=info, device=local.device, on_progress=tell)
-
-    return train_one
+    read = lru_cache(maxsize=1)(lambda name: load(name, local.data_dir))
+    return lambda config, tell: train(
+        config, read(config.setup.data), info=local.info, device=local.device, on_progress=tell
+    )
 
 
 def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
@@ -239,7 +233,9 @@ def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
     from untrue.lab.training import train
 
     read = cache(own.open)
-    return lambda config, tell: train(config, read(), device=local.device, on_progress=tell)
+    return lambda config, tell: train(
+        config, read(), info=local.info, device=local.device, on_progress=tell
+    )
 
 
 def _die_with_parent() -> None:

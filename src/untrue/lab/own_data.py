@@ -82,11 +82,11 @@ class Opened:
         rest = len(self.labels) * (1 - TEST_SHARE)
         if held_out is not None:
             rest = len(self.labels) - int(held_out.sum())
-        share = config.validation / rest
+        share = config.setup.validation / rest
         if not 0 < share < 0.9:
             raise ArgumentError(
                 f"`validation` must lie between 1 and 90 % of the {rest:.0f} examples to learn "
-                f"from; got {config.validation}."
+                f"from; got {config.setup.validation}."
             )
         return split_by_share(
             self.labels,

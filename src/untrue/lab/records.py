@@ -20,11 +20,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import WIDEST, check_count, check_number, check_seed
+from untrue.checks import check_number, check_seed
 from untrue.errors import ArgumentError
+from untrue.lab.design import Setup
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
 from untrue.losses import registry
-from untrue.training import Settings
 
 __all__ = [
     "METHODS",
@@ -36,6 +36,7 @@ __all__ = [
     "Provenance",
     "RunConfig",
     "RunResult",
+    "Setup",
     "Sweep",
 ]
 
@@ -51,13 +52,9 @@ Counts = npt.NDArray[np.int64]
 class RunConfig:
     """One model to train. All but the last two fields determine the result and its `run_id`.
 
-    data: name of the data set. network, width: see `untrue.networks.build`. epochs, batch_size,
-    learning_rate, patience, augment, optimizer, weight_decay, schedule: see `untrue.training`.
     loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). Losses whose
     knob is not alpha (`untrue.losses.registry`) have alpha 0 and a `strength`, its value.
     seed: of the split, the first weights, the order, dropout and augmentation.
-    validation: training images held back.
-    limit_train, limit_test: only so many images, drawn class by class with the seed 0.
     small_classes, small_count: these classes keep only `small_count` training images, which are
     repeated up to the original number (0: the classes are not seen at all).
     score_on: cost matrices for the least-expected-cost decision on the test images. They are
@@ -65,24 +62,11 @@ class RunConfig:
     calibrate: decide by them once more, at the temperature that suits the validation images.
     """
 
-    data: str
-    network: str
+    setup: Setup
     seed: int
-    epochs: int
     loss: str = "cross-entropy"
     alpha: float = 0.0
     penalty: PenaltySpec | None = None
-    width: float = 1.0
-    batch_size: int = 50
-    learning_rate: float = 5e-4
-    validation: int = 0
-    patience: int = 0
-    augment: bool = False
-    optimizer: str = "adam"
-    weight_decay: float = 0.0
-    schedule: str = "constant"
-    limit_train: int | None = None
-    limit_test: int | None = None
     small_classes: tuple[int, ...] = ()
     small_count: int | None = None
     strength: float | None = None
@@ -93,8 +77,8 @@ class RunConfig:
         known = [entry.name for entry in registry.COMPARED]
         if self.loss not in known:
             raise ArgumentError(f"`loss` must be one of {', '.join(known)}; got {self.loss!r}.")
-        if not 0.0 <= self.alpha <= 1.0:
-            raise ArgumentError(f"`alpha` must lie in [0, 1]; got {self.alpha}.")
+        check_number("alpha", self.alpha, 0.0, 1.0)
+        check_seed(self.seed)
         self._check_strength()
         baseline = {self.loss == "cross-entropy", self.penalty is None}
         if not self._is_rival and len(baseline | {self.alpha == 0.0}) > 1:
@@ -103,17 +87,8 @@ class RunConfig:
                 f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
                 f"{'a' if self.penalty else 'no'} penalty."
             )
-        self.settings  # noqa: B018 - is checked where it is made
-        check_number("width", self.width, 0.0, ends=False)
-        check_number("width", self.width, 0.0, WIDEST)
-        check_seed(self.seed)
-        check_count("validation", self.validation, least=0)
-        for name in ("limit_train", "limit_test"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
-        for name in ("patience", "calibrate"):
-            if getattr(self, name) and not self.validation:
-                raise ArgumentError(f"`{name}` needs `validation` images; got validation 0.")
+        if self.calibrate and not self.setup.validation:
+            raise ArgumentError("`calibrate` needs `validation` examples; got validation 0.")
 
     def _check_strength(self) -> None:
         knob = registry.find(self.loss).knob if self._is_rival else None
@@ -130,17 +105,6 @@ class RunConfig:
                 f"The loss {self.loss!r} takes {'a' if needs else 'no'} penalty and no alpha; got "
                 f"alpha {self.alpha:g}, {'a' if self.penalty else 'no'} penalty."
             )
-
-    @property
-    def settings(self) -> Settings:
-        """How the network is trained."""
-        return Settings(
-            **{
-                field.name: getattr(self, field.name)
-                for field in dataclasses.fields(Settings)
-                if hasattr(self, field.name)
-            }
-        )
 
     @property
     def method(self) -> str:
@@ -175,7 +139,7 @@ class RunConfig:
     @property
     def label(self) -> str:
         """A short name for people: 'mnist bilinear alpha=0.9 n=30 seed=2'."""
-        parts = [self.data, "baseline" if self.is_baseline else self.loss]
+        parts = [self.setup.data, "baseline" if self.is_baseline else self.loss]
         if self.knob is not None:
             parts.append("{}={:g}".format(*self.knob))
         if self.penalty and self.penalty.kind == "zone":
@@ -188,13 +152,14 @@ class RunConfig:
         """The fields as JSON takes them."""
         return {
             **fields_of(self),
+            "setup": self.setup.to_dict(),
             "penalty": None if self.penalty is None else self.penalty.to_dict(),
             "score_on": [spec.to_dict() for spec in self.score_on],
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        fields = dict(content)
+        fields = {**content, "setup": Setup.from_dict(content["setup"])}
         if fields["penalty"] is not None:
             fields["penalty"] = PenaltySpec.from_dict(fields["penalty"])
         fields["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in fields["score_on"])

@@ -65,6 +65,11 @@ class Store:
             )
         return cls(Storage.read(path, other=OTHER), path)
 
+    @classmethod
+    def memory(cls) -> Self:
+        """An empty store that nobody keeps."""
+        return cls(Storage.memory(), Path(FILE))
+
     def __enter__(self) -> Self:
         return self
 
@@ -75,10 +80,6 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self._storage.close()
-
-    def copy_to(self, directory: Path) -> None:
-        """Everything in it as another store."""
-        self._storage.copy_to(directory / FILE)
 
     def add(self, result: RunResult, *, probs: npt.NDArray[np.float32] | None = None) -> None:
         """Store one run whole, or not at all. A run of the same id is replaced."""

@@ -1,20 +1,20 @@
-"""Run an experiment into a store: what is there already is not made again."""
+"""Make the runs of a plan into a store: what is there already is not made again."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
-from untrue import networks
 from untrue.errors import UntrueError
-from untrue.lab import plans, scoring
-from untrue.lab.data import Dataset
+from untrue.lab import scoring
 from untrue.lab.executor import Event, Executor, Finished
-from untrue.lab.experiments import Axes, Experiment
+from untrue.lab.plans import Plan
 from untrue.lab.records import DatasetInfo, RunConfig, Sweep
-from untrue.lab.scoring import Labels
-from untrue.lab.splits import describe, split
 from untrue.lab.store import Store
+
+if TYPE_CHECKING:
+    from untrue.lab.run_data import RunData
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,33 +31,17 @@ class Outlook:
     damaged: int = 0
 
 
-def check(experiment: Experiment, axes: Axes, data: Dataset) -> None:
-    """Refuse what cannot be trained before anything is written."""
-    networks.check(axes.network, data.image_shape)
-    first, *_ = plans.plan(experiment, axes, describe(data))
-    split(first, data)
+def plan_sweep(store: Store, plan: Plan, info: DatasetInfo, *, scale: str, command: str) -> Sweep:
+    """The sweep as far as it can be planned by now."""
+    configs = plan.configs(info, store.result)
+    return Sweep(plan.name, info.name, scale, command, plan.expected, configs)
 
 
-def prepare(
-    store: Store, experiment: Experiment, axes: Axes, data: Dataset, *, scale: str, command: str
-) -> Sweep:
-    """Plan the sweep, note it in the store, and score finished baselines on new zones."""
-    info = describe(data)
-    planned = _planned(store, experiment, axes, info, scale=scale, command=command)
-    note(store, planned, info, lambda config: data.test_labels[split(config, data).test])
-    return planned
-
-
-def note(
-    store: Store, planned: Sweep, info: DatasetInfo, labels_of: Callable[[RunConfig], Labels]
-) -> None:
-    """Note a planned sweep, and score finished baselines on costs that are new to them.
-
-    labels_of: the classes of a run's test images.
-    """
-    store.add_dataset(info)
+def note(store: Store, planned: Sweep, data: RunData) -> None:
+    """Note a planned sweep, and score finished baselines on costs that are new to them."""
+    store.add_dataset(data.info)
     store.add_sweep(planned)
-    _score_baselines(store, planned.configs, info, labels_of)
+    _score_baselines(store, planned.configs, data)
 
 
 def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outlook:
@@ -73,9 +57,8 @@ def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outloo
 
 def run(
     store: Store,
-    experiment: Experiment,
-    axes: Axes,
-    data: Dataset,
+    plan: Plan,
+    info: DatasetInfo,
     sweep: Sweep,
     executor: Executor,
     *,
@@ -83,16 +66,15 @@ def run(
 ) -> Generator[Event, None, None]:
     """Make the runs that are missing; each is stored before its event is passed on.
 
-    Failed runs of earlier calls are left alone unless `retry_failed`. A small-sample experiment
-    chooses its classes once its baselines are there, and goes on.
+    Failed runs of earlier calls are left alone unless `retry_failed`. Runs that wait for the
+    results of others are planned once these are there.
     """
     tried: set[str] = set()
-    info = describe(data)
     while True:
         yield from make(store, sweep, executor, retry_failed=retry_failed, tried=tried)
         if len(sweep.configs) >= sweep.expected:
             return
-        whole = _planned(store, experiment, axes, info, scale=sweep.scale, command=sweep.command)
+        whole = plan_sweep(store, plan, info, scale=sweep.scale, command=sweep.command)
         if len(whole.configs) == len(sweep.configs):
             raise UntrueError(
                 "Not every baseline of this small-sample experiment is there, so its classes "
@@ -131,33 +113,7 @@ def make(
         yield event
 
 
-def _planned(
-    store: Store, experiment: Experiment, axes: Axes, info: DatasetInfo, *, scale: str, command: str
-) -> Sweep:
-    configs = plans.plan(experiment, axes, info)
-    if experiment.kind == "small":
-        found = [store.result(config.run_id) for config in configs]
-        finished = [result for result in found if result is not None]
-        good = [result for result in finished if result.status == "ok"]
-        if good and len(finished) == len(configs):
-            chosen = scoring.typical_classes(good, info)
-            configs = plans.plan(experiment, axes, info, small_classes=chosen)
-    return Sweep(
-        experiment=experiment.name,
-        data=info.name,
-        scale=scale,
-        command=command,
-        expected=plans.expected(experiment, axes),
-        configs=configs,
-    )
-
-
-def _score_baselines(
-    store: Store,
-    configs: Sequence[RunConfig],
-    info: DatasetInfo,
-    labels_of: Callable[[RunConfig], Labels],
-) -> None:
+def _score_baselines(store: Store, configs: Sequence[RunConfig], data: RunData) -> None:
     """Decide finished baselines by cost matrices they were not scored on; nothing is trained."""
     for config in configs:
         result = store.result(config.run_id) if config.is_baseline else None
@@ -174,11 +130,11 @@ def _score_baselines(
         probs = store.probs(config.run_id) if missing else None
         if probs is None:
             continue
-        labels = labels_of(config)
+        labels = data.labels_of(config)
         store.add_decisions(
             config.run_id,
             [
-                scoring.decided(probs, labels, spec, info, temperature=temperature)
+                scoring.decided(probs, labels, spec, data.info, temperature=temperature)
                 for spec, temperature in missing
             ],
         )

@@ -13,8 +13,9 @@ from untrue.networks import NETWORKS
 
 def cost(config: RunConfig, train_images: int) -> int:
     """Images a run trains on, all epochs together (early stopping makes it fewer)."""
-    kept = min(config.limit_train or train_images, train_images) - config.validation
-    return max(kept, 1) * config.epochs
+    setup = config.setup
+    kept = min(setup.limit_train or train_images, train_images) - setup.validation
+    return max(kept, 1) * setup.training.epochs
 
 
 def measured(results: Iterable[RunResult], like: RunConfig) -> float | None:
@@ -22,7 +23,7 @@ def measured(results: Iterable[RunResult], like: RunConfig) -> float | None:
     rates = [
         result.provenance.seconds / (result.train_images * result.epochs_run)
         for result in results
-        if result.status == "ok" and (result.config.network, result.config.width) == _kind(like)
+        if result.status == "ok" and _kind(result.config) == _kind(like)
     ]
     return sum(rates) / len(rates) if rates else None
 
@@ -33,10 +34,11 @@ def guessed(config: RunConfig, *, threads: int) -> float:
     Training takes three times the work of an answer, at about the speed of matrix products that
     are too small for more than one core, and a few milliseconds of overhead per step.
     """
-    work = 3 * NETWORKS[config.network].macs * config.width**2
+    setup = config.setup
+    work = 3 * NETWORKS[setup.network].macs * setup.width**2
     a = np.ones((48, 48), dtype=np.float32)
     speed = 48**3 / min(_seconds_of(lambda: a @ a) for _ in range(500))
-    return work / (speed * threads) + 0.003 / config.batch_size
+    return work / (speed * threads) + 0.003 / setup.training.batch_size
 
 
 def duration(seconds: float) -> str:
@@ -64,4 +66,4 @@ def _seconds_of(action: Callable[[], object]) -> float:
 
 
 def _kind(config: RunConfig) -> tuple[str, float]:
-    return config.network, config.width
+    return config.setup.network, config.setup.width

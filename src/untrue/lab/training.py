@@ -56,6 +56,7 @@ def train(
 ) -> Trained:
     """Train the model of `config` on a data set of the lab or a person's own, and score it.
 
+    info: of the data, which are hashed when it is not given.
     Raises `DivergedError` when the loss or a gradient is no longer finite.
     """
     started = time.perf_counter()
@@ -63,15 +64,16 @@ def train(
     info = info or (data.info if isinstance(data, Opened) else describe(data))
     method = methods.build(config, info)
     parts = _parts(config, data)
-    spec = choose(config.network, parts.train[0].shape[1:], method.n_outputs, width=config.width)
+    setup, shape = config.setup, parts.train[0].shape[1:]
+    spec = choose(setup.network, shape, method.n_outputs, width=setup.width)
     watched = Examples.place(*parts.validation, place)
     network, history = train_new(
         spec,
         method.objective,
         Examples.place(*parts.train, place),
-        config.settings,
+        setup.training,
         seed=config.seed,
-        watched=watched if config.patience else None,
+        watched=watched if setup.training.patience else None,
         on_progress=on_progress,
     )
     test = Examples.place(*parts.test, place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -228,11 +228,6 @@ class Storage:
                 if last - first > SMALLEST_PART:
                     middle = (first + last) // 2
                     parts += [(middle + 1, last), (first, middle)]
-
-    def copy_to(self, path: Path) -> None:
-        """Everything in it as another file."""
-        with closing(sqlite3.connect(path)) as copy, self._plainly():
-            self._db.backup(copy)
 
     def _there(self) -> bool:
         """Whether the table is there: a writer may have just made the file."""

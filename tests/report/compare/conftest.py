@@ -16,9 +16,11 @@ from untrue.lab.records import (
     Provenance,
     RunConfig,
     RunResult,
+    Setup,
     Sweep,
 )
 from untrue.lab.store import Store
+from untrue.training import Settings
 
 STRENGTHS: dict[str, tuple[float, ...]] = {
     "bilinear": (0.5, 0.9),
@@ -43,11 +45,8 @@ def configs(
     for seed in seeds:
         spec = costs(seed)
         common: dict[str, Any] = {
-            "data": info.name,
-            "network": "mnist",
+            "setup": Setup(info.name, "mnist", Settings(epochs=2), validation=100),
             "seed": seed,
-            "epochs": 2,
-            "validation": 100,
             "score_on": (spec,),
         }
         for name in methods:

@@ -8,7 +8,19 @@
 from __future__ import annotations
 
 from untrue.lab.data.dataset import Dataset, load
+from untrue.lab.data.facts import Facts, facts
 from untrue.lab.data.inventory import Entry, Verdict, check, get, listing
-from untrue.lab.data.sources import NAMES, described
+from untrue.lab.data.sources import NAMES
 
-__all__ = ["NAMES", "Dataset", "Entry", "Verdict", "check", "described", "get", "listing", "load"]
+__all__ = [
+    "NAMES",
+    "Dataset",
+    "Entry",
+    "Facts",
+    "Verdict",
+    "check",
+    "facts",
+    "get",
+    "listing",
+    "load",
+]

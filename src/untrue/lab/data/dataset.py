@@ -12,6 +12,7 @@ import numpy as np
 from untrue.errors import DataError
 from untrue.lab.data import builtin, names
 from untrue.lab.data.download import fetch
+from untrue.lab.data.facts import facts
 from untrue.lab.data.formats import Bytes, Labels, read_cifar, read_idx
 from untrue.lab.data.places import Files, expected, find, plain_name
 from untrue.lab.data.sources import FILES, Source, source
@@ -70,12 +71,7 @@ def read(source: Source, files: Files) -> Dataset:
     """Read and check the files of a data set."""
     read_part = read_pair if source.form == "idx" else read_batches
     train, test = read_part(source, files.train), read_part(source, files.test)
-    tree = None
-    if source.form == "cifar100":
-        from untrue.hierarchy import Hierarchy
-
-        tree = Hierarchy.from_groups(names.CIFAR100_GROUPS, classes=names.CIFAR100)
-    return Dataset(source.name, *train, *test, source.classes, tree)
+    return Dataset(source.name, *train, *test, source.classes, facts(source.name).tree)
 
 
 def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, Labels]:

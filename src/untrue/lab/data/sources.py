@@ -10,7 +10,7 @@ from typing import Literal
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.data import names
 
-__all__ = ["BUILT_IN", "FILES", "NAMES", "Description", "Source", "described", "source"]
+__all__ = ["BUILT_IN", "FILES", "NAMES", "Source", "source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,29 +165,6 @@ BUILT_IN = {
 }
 FILES = {each.name: each for each in (MNIST, FASHION_MNIST, CIFAR10, CIFAR100)}
 NAMES = (*BUILT_IN, *FILES)
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What can be said of a data set that is not here: its classes, in the order of the labels, and
-    its super-classes."""
-
-    about: str
-    classes: tuple[str, ...]
-    groups: Mapping[str, tuple[str, ...]]
-
-
-def described(name: str) -> Description:
-    """The classes of a named data set.
-
-    >>> described("fashion-mnist").classes[:2]
-    ('T-shirt/top', 'Trouser')
-    """
-    found = source(name)
-    if found is None:
-        return Description(BUILT_IN[name], names.DIGITS, {})
-    groups = names.CIFAR100_GROUPS if found.form == "cifar100" else {}
-    return Description(found.about, found.classes, groups)
 
 
 def source(name: str) -> Source | None:

@@ -195,7 +195,7 @@ def _reason(error: str) -> str:
 def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
     """Where the numbers come from."""
     sweep, info, results = collected.sweep, collected.info, collected.results
-    config = results[0].config
+    setup = results[0].config.setup
     # What is compared may be a person's own table.
     what = "examples" if collected.kind == "compare" else "images"
     seconds = sum(result.provenance.seconds for result in results)
@@ -215,10 +215,10 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
         ),
         (
             "training",
-            f"network {config.network}, width {config.width:g}, "
+            f"network {setup.network}, width {setup.width:g}, "
             f"{results[0].parameters:,} parameters; "
-            f"{_between(epochs)} epochs, batch {config.batch_size}, "
-            f"{config.settings.optimizer_line()}",
+            f"{_between(epochs)} epochs, batch {setup.training.batch_size}, "
+            f"{setup.training.optimizer_line()}",
         ),
         ("penalty in training", f"normalised: {', '.join(norms) or 'not used yet'}"),
         ("hardware", "; ".join(hardware)),

@@ -1,4 +1,4 @@
-"""How strongly each method of the comparison is asked to mind the costs, and on what budget.
+"""How strongly each method of the comparison is asked to mind the costs, and how it is trained.
 
 Strengths are those of the list of losses (`untrue.losses.registry`). They go from weak to strong
 and hold for costs of at most 1 (normalization "max"). They are chosen so that the weakest is close
@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from untrue.lab.design import check_scale
 from untrue.losses import registry
 from untrue.training import OWN_DATA
 
-# Which of them a quick look takes.
+USUAL = {"validation": 500, "normalization": "max"}
+# Which strengths a quick look takes.
 SMOKE = slice(1, 2)
 
 _MNIST = {"network": "mnist", "validation": 5000}
@@ -42,7 +44,7 @@ _OWN = {
 }
 
 # By data set, then by scale; "own" is a person's own data. What is not given here: see `Design`.
-BUDGETS: dict[str, dict[str, Mapping[str, Any]]] = {
+SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
     "digits": {
         "smoke": {"network": "digits", "epochs": 5, "validation": 200},
         "desk": {"network": "digits", "epochs": 20, "validation": 200, "repetitions": 5},
@@ -70,11 +72,11 @@ BUDGETS: dict[str, dict[str, Mapping[str, Any]]] = {
         "paper": {**_OWN, "epochs": 100, "repetitions": 20},
     },
 }
-BUDGETS["fashion-mnist"] = BUDGETS["mnist"]
-BUDGETS["cifar100"] = {
-    "smoke": {**BUDGETS["cifar10"]["smoke"], "network": "cifar100"},
-    "desk": BUDGETS["cifar10"]["desk"],
-    "paper": {**BUDGETS["cifar10"]["paper"], "network": "cifar100"},
+SETTINGS["fashion-mnist"] = SETTINGS["mnist"]
+SETTINGS["cifar100"] = {
+    "smoke": {**SETTINGS["cifar10"]["smoke"], "network": "cifar100"},
+    "desk": SETTINGS["cifar10"]["desk"],
+    "paper": {**SETTINGS["cifar10"]["paper"], "network": "cifar100"},
 }
 
 
@@ -84,6 +86,7 @@ def strengths(method: str, scale: str) -> tuple[float, ...]:
     return known[SMOKE] if scale == "smoke" else known
 
 
-def budget(data: str | None, scale: str) -> dict[str, Any]:
-    """What a data set's runs get at a scale; None is a person's own data."""
-    return dict(BUDGETS["own" if data is None else data][scale])
+def settings_of(data: str | None, scale: str) -> dict[str, Any]:
+    """The options of a `Design` that suit a data set at a scale; None is a person's own data."""
+    check_scale(scale)
+    return {**USUAL, **SETTINGS["own" if data is None else data][scale]}

@@ -1,0 +1,147 @@
+"""What runs are made on: a data set of the lab, or a person's own. No torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from untrue import networks
+from untrue.errors import ArgumentError, nearest
+from untrue.lab.compare_scales import settings_of
+from untrue.lab.data import NAMES, Dataset, Facts, facts, load
+from untrue.lab.own_data import Opened, OwnData
+from untrue.lab.records import DatasetInfo, RunConfig
+from untrue.lab.scoring import Labels
+from untrue.lab.splits import describe, groups_of, split
+from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.tables import listed
+
+
+class PlannedData(Protocol):
+    """Data as far as a plan needs them. own: how to read them again, when they are a person's."""
+
+    @property
+    def info(self) -> DatasetInfo: ...
+
+    @property
+    def own(self) -> OwnData | None: ...
+
+    def settings(self, scale: str) -> dict[str, Any]:
+        """The options of a comparison's `Design` that suit the data at a scale."""
+        ...
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse a run that cannot be trained."""
+        ...
+
+
+class RunData(PlannedData, Protocol):
+    """Data to train and to score on."""
+
+    def labels_of(self, config: RunConfig) -> Labels:
+        """The classes of a run's test examples."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class KnownData:
+    """A data set of the lab by what is known of it without its files."""
+
+    facts: Facts
+    info: DatasetInfo
+    own: None = None
+
+    def settings(self, scale: str) -> dict[str, Any]:
+        return settings_of(self.facts.name, scale)
+
+    def check(self, config: RunConfig) -> None:
+        networks.check(config.setup.network, self.facts.image_shape)
+        split(config, self)
+
+    # As many labels as there are images, the classes in turns: all that sizes are checked by.
+    @property
+    def train_labels(self) -> Labels:
+        return np.arange(self.facts.train_images) % len(self.facts.classes)
+
+    @property
+    def test_labels(self) -> Labels:
+        return np.arange(self.facts.test_images) % len(self.facts.classes)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NamedData:
+    """A data set that the lab knows by its name."""
+
+    data: Dataset
+    info: DatasetInfo
+    own: None = None
+
+    def settings(self, scale: str) -> dict[str, Any]:
+        return settings_of(self.data.name, scale)
+
+    def check(self, config: RunConfig) -> None:
+        networks.check(config.setup.network, self.data.image_shape)
+        split(config, self.data)
+
+    def labels_of(self, config: RunConfig) -> Labels:
+        return self.data.test_labels[split(config, self.data).test]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnRunData:
+    """A person's own table, images or arrays."""
+
+    opened: Opened
+    info: DatasetInfo
+    own: OwnData
+
+    def settings(self, scale: str) -> dict[str, Any]:
+        images = "images" in self.opened.source.kind
+        found = {"network": "cnn" if images else "mlp", "validation": self.opened.validation()}
+        return {**settings_of(None, scale), **found}
+
+    def check(self, config: RunConfig) -> None:
+        for name in ("limit_train", "limit_test"):
+            if getattr(config.setup, name) is not None:
+                raise ArgumentError(f"`{name}` has no meaning for own data.")
+        networks.check(config.setup.network, self.opened.input_shape(config))
+
+    def labels_of(self, config: RunConfig) -> Labels:
+        return self.opened.labels[self.opened.split(config).test]
+
+
+def known(name: str) -> KnownData:
+    """A data set of the lab to plan with: nothing is read or fetched."""
+    found = facts(name)
+    groups = groups_of(found.tree, found.classes)
+    sizes = (found.train_images, found.test_images)
+    return KnownData(found, DatasetInfo(name, found.classes, groups, "", *sizes))
+
+
+def named(name: str, data_dir: Path | None = None) -> NamedData:
+    """A data set of the lab, read, or fetched first where it is not there."""
+    loaded = load(name, data_dir)
+    return NamedData(loaded, describe(loaded))
+
+
+def own(reading: OwnData) -> OwnRunData:
+    """A person's own data, read as `reading` says."""
+    if not reading.path.exists():
+        raise ArgumentError(
+            f"`data` must be a data set ({', '.join(NAMES)}), or a path to your own; there is no "
+            f"{str(reading.path)!r}{nearest(str(reading.path), NAMES) or '.'}"
+        )
+    opened = reading.open()
+    warn_of_absent(opened.classes, {opened.classes[i] for i in np.unique(opened.labels)})
+    return OwnRunData(opened, opened.info, dataclasses.replace(reading, classes=opened.classes))
+
+
+def check_unread(name: str, reading: OwnData) -> None:
+    """Refuse options for reading own data beside a data set of the lab."""
+    if reading.options:
+        raise ArgumentError(
+            f"{name} is a data set of the lab; {listed(reading.options)} is for own data."
+        )
