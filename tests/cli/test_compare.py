@@ -190,7 +190,7 @@ def test_own_data_are_compared_too(folder: Path) -> None:
     assert done.stdout.splitlines()[-1] == "runs/report.html"
     with Store.read(folder / "runs") as store:
         info = store.dataset("wine.csv")
-        assert {run.config.settings.optimizer for run in store.results()} == {"adamw"}
+        assert {run.config.setup.training.optimizer for run in store.results()} == {"adamw"}
         assert info.classes == ("barolo", "grignolino", "barbera")
         (sweep,) = store.sweeps()
         assert sweep.configs[1].penalty is not None
