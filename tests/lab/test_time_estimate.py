@@ -11,6 +11,7 @@ from untrue.lab import time_estimate
 from untrue.lab.design import Setup, made_from
 from untrue.lab.machine import provenance
 from untrue.lab.records import RunConfig, RunResult
+from untrue.lab.time_estimate import Pace
 
 
 def setup(**values: object) -> Setup:
@@ -41,14 +42,91 @@ def test_the_cost_is_images_times_epochs() -> None:
     )
 
 
-def test_the_pace_is_that_of_finished_runs_of_the_same_network() -> None:
-    found = time_estimate.measured([result(10.0), result(30.0), result(1e6, width=0.5)], CONFIG)
-    assert found == pytest.approx(0.1)
-    assert time_estimate.measured([result(1.0, width=0.5)], CONFIG) is None
+def test_stored_runs_of_the_same_network_are_scaled_to_the_images_of_a_run() -> None:
+    # 100 images in 2 of at most 3 epochs took 10 s; this run has 1,000 images.
+    like = dataclasses.replace(CONFIG, setup=setup(limit_train=6_000))
+    results = [result(10.0), result(30.0), result(1e6, width=0.5)]
+    assert time_estimate.stored(results, like, 60_000) == pytest.approx([100.0, 300.0])
+    assert time_estimate.stored([result(1.0, width=0.5)], like, 60_000) == []
 
 
-def test_a_guess_grows_with_the_network_and_shrinks_with_threads() -> None:
-    small = dataclasses.replace(CONFIG, setup=setup(width=0.25))
-    large = dataclasses.replace(CONFIG, setup=setup(network="cifar10"))
-    assert 0 < time_estimate.guessed(small, threads=1) < time_estimate.guessed(large, threads=1)
-    assert time_estimate.guessed(large, threads=64) < time_estimate.guessed(large, threads=1)
+def test_a_guess_grows_with_the_network_and_is_wide_and_none_for_own_data() -> None:
+    small, large, own = (
+        time_estimate.guessed(dataclasses.replace(CONFIG, setup=each), 9_000, threads=1)
+        for each in (setup(width=0.25), setup(network="cifar10"), setup(network="cnn"))
+    )
+    assert small is not None
+    assert large is not None
+    assert 0 < small.low < large.low
+    assert large.high > 10 * large.low
+    assert own is None
+
+
+def simulate(lengths: list[float], *, jobs: int, pace: Pace) -> list[tuple[float, float, float]]:
+    """Runs of these lengths, in seconds: the time left in truth, and as it was estimated."""
+    free = [0.0] * jobs
+    begins = []
+    for length in lengths:
+        worker = free.index(min(free))
+        begins.append(free[worker])
+        free[worker] += length
+    end, seen, begun, ended = max(free), [], set[int](), set[int]()
+    for now in np.arange(1.0, end, 1.0).tolist():
+        for run, (begin, length) in enumerate(zip(begins, lengths, strict=True)):
+            if begin <= now and run not in begun:
+                begun.add(run)
+                pace.start(str(run))
+            if begin <= now < begin + length:
+                pace.advance(str(run), (now - begin) / length, now)
+            elif run in begun and run not in ended:
+                ended.add(run)
+                pace.end(str(run), length)
+        left = pace.left(len(lengths) - len(begun))
+        if left is not None:
+            seen.append((end - now, left.low, left.high))
+    return seen
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_the_first_seconds_of_the_first_run_give_a_range_that_holds(jobs: int) -> None:
+    rng = np.random.default_rng(0)
+    lengths = (60 * rng.uniform(0.8, 1.25, 20)).tolist()
+    seen = simulate(lengths, jobs=jobs, pace=Pace(jobs))
+    first = sum(lengths) / jobs - seen[0][0]
+    assert first < 10  # seconds
+    inside = np.array([low <= truth <= high for truth, low, high in seen])
+    assert inside.mean() > 0.95
+    widest = max(high / low for _, low, high in seen[: len(seen) // 2])
+    assert widest < (3 if jobs == 1 else 5)
+
+
+def test_runs_that_end_correct_what_was_stored_on_a_faster_machine() -> None:
+    seen = simulate([40.0] * 10, jobs=1, pace=Pace(1, ended=[5.0, 5.0, 5.0]))
+    assert seen[0][2] < 0.5 * seen[0][0]  # far too low before any of these ends
+    after = [each for each in seen if each[0] < 350]
+    assert all(low <= truth <= high for truth, low, high in after)
+
+
+def test_a_run_that_may_stop_early_lowers_the_range_until_one_has_ended() -> None:
+    pace = Pace(1, least_share=0.1)
+    pace.start("a")
+    for now in range(10):
+        pace.advance("a", now / 100, float(now))
+    left = pace.left(9)
+    assert left is not None
+    assert left.low < 200 < 900 < left.high
+    pace.end("a", 30.0)
+    corrected = pace.left(9)
+    assert corrected is not None
+    assert corrected.low < 270 < corrected.high < 900
+
+
+def test_nothing_is_known_before_the_first_seconds_nor_from_failures() -> None:
+    pace = Pace(2)
+    assert pace.left(5) is None
+    pace.start("a")
+    pace.advance("a", 0.1, 0.0)
+    pace.advance("a", 0.2, time_estimate.FIRST_SECONDS / 2)
+    assert pace.left(5) is None
+    pace.end("a", None)
+    assert pace.left(4) is None

@@ -12,7 +12,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from untrue.lab.executor import Advanced, Event, Finished, Started
 from untrue.lab.records import RunResult
-from untrue.lab.time_estimate import duration
+from untrue.lab.time_estimate import Pace, duration
+
+MEASURING = "measuring"
 
 
 class Display(Protocol):
@@ -28,36 +30,45 @@ class Display(Protocol):
     def show(self, event: Event) -> None: ...
 
 
-def display(console: Console, *, done: int, expected: int, seconds_left: float) -> Display:
+def display(console: Console, *, done: int, expected: int, pace: Pace) -> Display:
     """The display that fits where the output goes."""
-    clock = Clock(done=done, expected=expected, estimate=seconds_left)
+    clock = Clock(done=done, expected=expected, pace=pace)
     return LiveDisplay(console, clock) if console.is_terminal else PlainLines(console, clock)
 
 
 class Clock:
-    """Counts runs and tells the time left: the first estimate, then the pace seen since."""
+    """Counts runs and tells the time left by the pace seen."""
 
-    def __init__(self, *, done: int, expected: int, estimate: float) -> None:
+    def __init__(self, *, done: int, expected: int, pace: Pace) -> None:
         self.done, self.expected = done, expected
-        self.failed = self.finished = 0
-        self._estimate, self._started = estimate, time.monotonic()
+        self.failed = 0
+        self._pace = pace
 
-    def finish(self, result: RunResult) -> None:
-        self.finished += 1
-        if result.status == "ok":
-            self.done += 1
+    @property
+    def ended(self) -> int:
+        return self.done + self.failed
+
+    def see(self, event: Event) -> None:
+        """Take in what happened, at this moment."""
+        if isinstance(event, Started):
+            self._pace.start(event.config.run_id)
+        elif isinstance(event, Advanced):
+            at = event.progress
+            share = (at.epoch - 1 + at.step / at.steps) / at.epochs
+            self._pace.advance(event.config.run_id, share, time.monotonic())
         else:
-            self.failed += 1
+            well = event.result.status == "ok"
+            # Its own seconds: the first run also waits for its process to start.
+            seconds = event.result.provenance.seconds if well else None
+            self._pace.end(event.result.run_id, seconds)
+            self.done += well
+            self.failed += not well
 
-    def left(self, under_way: float = 0.0) -> str:
-        """Time left, with `under_way` runs' worth of work done in unfinished runs."""
-        todo = self.expected - self.done - self.failed - under_way
-        work = self.finished + under_way
-        elapsed = time.monotonic() - self._started
-        # A run in its first moments says little: the first estimate counts as one run seen.
-        whole = self.expected - self.done - self.failed + self.finished
-        seconds = (elapsed + self._estimate / max(whole, 1)) / (work + 1) * todo
-        return duration(max(seconds, 0.0))
+    def left(self) -> str | None:
+        """The time left, as a range; None while nothing is known."""
+        under_way = len(self._pace.under_way)
+        found = self._pace.left(max(self.expected - self.ended - under_way, 0))
+        return None if found is None else f"{found} left"
 
 
 def outcome(result: RunResult) -> str:
@@ -69,10 +80,11 @@ def outcome(result: RunResult) -> str:
 
 
 class PlainLines:
-    """One line when a run ends."""
+    """One line when a run ends, and one as soon as the first run's pace can be told."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console, self._clock = console, clock
+        self._told = clock.left() is not None
 
     def __enter__(self) -> Self:
         return self
@@ -81,16 +93,21 @@ class PlainLines:
         pass
 
     def show(self, event: Event) -> None:
+        clock = self._clock
+        clock.see(event)
+        left = clock.left()
         if isinstance(event, Finished):
-            clock = self._clock
-            clock.finish(event.result)
-            self._console.print(
-                f"[{clock.done + clock.failed}/{clock.expected}] {event.result.config.label}: "
-                f"{outcome(event.result)}; about {clock.left()} left",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
+            self._told = self._told or left is not None
+            self._say(
+                f"[{clock.ended}/{clock.expected}] {event.result.config.label}: "
+                f"{outcome(event.result)}; {left or 'time left not known yet'}"
             )
+        elif not self._told and left is not None:
+            self._told = True
+            self._say(f"{left}, by the first seconds of the first run")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class LiveDisplay:
@@ -101,7 +118,7 @@ class LiveDisplay:
         self._all = Progress(
             TextColumn("{task.completed:.0f} of {task.total:.0f} runs"),
             BarColumn(),
-            TextColumn("about {task.fields[left]} left"),
+            TextColumn("{task.fields[left]}"),
             console=console,
         )
         self._runs = Progress(
@@ -111,7 +128,7 @@ class LiveDisplay:
             console=console,
         )
         self._whole = self._all.add_task(
-            "all", total=clock.expected, completed=clock.done, left=clock.left()
+            "all", total=clock.expected, completed=clock.done, left=clock.left() or MEASURING
         )
         self._bars: dict[str, TaskID] = {}
         self._live = Live(Group(self._all, self._runs), console=console, refresh_per_second=4)
@@ -129,6 +146,7 @@ class LiveDisplay:
         self._live.__exit__(kind, error, trace)
 
     def show(self, event: Event) -> None:
+        self._clock.see(event)
         if isinstance(event, Started):
             label = event.config.label
             self._bars[event.config.run_id] = self._runs.add_task(label, total=1.0, where="")
@@ -140,16 +158,14 @@ class LiveDisplay:
                 where=f"epoch {at.epoch}/{at.epochs}, loss {at.loss:.4f}",
             )
         else:
-            self._clock.finish(event.result)
             self._runs.remove_task(self._bars.pop(event.result.run_id))
             self._live.console.print(
                 f"{event.result.config.label}: {outcome(event.result)}",
                 markup=False,
                 highlight=False,
             )
-        under_way = sum(task.completed for task in self._runs.tasks)
         self._all.update(
             self._whole,
-            completed=self._clock.done + self._clock.failed,
-            left=self._clock.left(under_way),
+            completed=self._clock.ended,
+            left=self._clock.left() or MEASURING,
         )

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from untrue.lab.run_data import KnownData, RunData
     from untrue.lab.store import Store
     from untrue.lab.sweep import Outlook
-
-
-# Seconds until the first process trains, most of them for importing torch.
-START = 3.0
+    from untrue.lab.time_estimate import Pace
 
 
 @contextmanager
@@ -80,8 +77,15 @@ def sweep_into(
         if not (machine.dry_run or isinstance(data, KnownData)):
             sweep.note(store, planned, data)
         ahead = sweep.outlook(store, planned, retry_failed=machine.retry_failed)
-        seconds = estimate(store, planned, ahead.todo, info, jobs=jobs, threads=threads)
-        say(console, greeting(planned, ahead, seconds, jobs=jobs))
+        pace = pace_of(store, planned, info, jobs=jobs)
+        stored = pace.left(ahead.todo)
+        if stored is not None:
+            how_long = f"{stored} by the runs that are stored"
+        elif machine.dry_run:
+            how_long = guess(planned, ahead.todo, info, jobs=jobs, threads=threads)
+        else:
+            how_long = "how long will show once the first is under way"
+        say(console, greeting(planned, ahead, how_long, jobs=jobs))
         if machine.dry_run:
             return Outcome(store.path, 0, ahead.done)
         failed = 0
@@ -92,7 +96,7 @@ def sweep_into(
             events = sweep.run(
                 store, plan, info, planned, executor, retry_failed=machine.retry_failed
             )
-            failed = show(console, store, events, ahead, seconds)
+            failed = show(console, store, events, ahead, pace)
         say(console, farewell(store))
         return Outcome(store.path, failed, sweep.outlook(store, planned).done)
 
@@ -102,14 +106,14 @@ def show(
     store: Store,
     events: Generator[Event, None, None],
     ahead: Outlook,
-    seconds: float,
+    pace: Pace,
 ) -> int:
     """Show the events of a sweep as they come; how many runs failed."""
     from untrue.cli.progress import display
     from untrue.lab.executor import Finished
 
     failed = 0
-    shown = display(console, done=ahead.done, expected=ahead.expected, seconds_left=seconds)
+    shown = display(console, done=ahead.done, expected=ahead.expected, pace=pace)
     try:
         with closing(events), shown:
             for event in events:
@@ -142,34 +146,34 @@ def kind_of_device(device: str | None) -> str:
     return pick_device(device).type
 
 
-def estimate(
-    store: Store, sweep: Sweep, todo: int, info: DatasetInfo, *, jobs: int, threads: int
-) -> float:
-    """Seconds the runs still to make will take, at most."""
-    from untrue.lab import time_estimate
+def pace_of(store: Store, sweep: Sweep, info: DatasetInfo, *, jobs: int) -> Pace:
+    """How fast the runs of a sweep go, as far as the store tells."""
+    from untrue.lab.time_estimate import Pace, least_share, stored
 
-    if not todo:
-        return 0.0
     like: RunConfig = sweep.configs[0]
-    rate = time_estimate.measured(store.results(sweep), like)
-    if rate is None:
-        rate = time_estimate.guessed(like, threads=threads)
-    return START + rate * time_estimate.cost(like, info.train_images) * todo / min(jobs, todo)
+    seen = stored(store.results(sweep), like, info.train_images)
+    return Pace(jobs, seen, least_share(like))
 
 
-def greeting(sweep: Sweep, ahead: Outlook, seconds: float, *, jobs: int) -> str:
-    from untrue.lab.time_estimate import duration
+def guess(sweep: Sweep, todo: int, info: DatasetInfo, *, jobs: int, threads: int) -> str:
+    """What a dry run says of the time, by the network's size; little, but with that said."""
+    from untrue.lab.time_estimate import guessed
 
+    like: RunConfig = sweep.configs[0]
+    one = guessed(like, info.train_images, threads=threads)
+    if one is None or not todo:
+        return "how long is measured as they are made"
+    return f"as a rough guess by the network's size, {one.times(todo / min(jobs, todo))}"
+
+
+def greeting(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:
     failed = f", {ahead.failed} failed" if ahead.failed else ""
     damaged = f", {ahead.damaged} damaged" if ahead.damaged else ""
     start = (
         f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: {ahead.expected} models, "
         f"{ahead.done} done already{failed}{damaged}, {ahead.todo} to train"
     )
-    if not ahead.todo:
-        return f"{start}."
-    about = "at most" if sweep.configs[0].setup.training.patience else "about"
-    return f"{start}, {jobs} at a time: {about} {duration(seconds)}."
+    return f"{start}, {jobs} at a time: {how_long}." if ahead.todo else f"{start}."
 
 
 def farewell(store: Store) -> str:

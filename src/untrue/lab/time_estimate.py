@@ -1,14 +1,131 @@
-"""How long a sweep will take: from the runs in the store, or from the network's size. No torch."""
+"""How long a sweep will take, as a range: from runs that ended and from those under way. No torch.
+
+Nothing is said of the time before anything was measured, but for a dry run, which gets a rough
+guess. The first run's first seconds give the first estimate; each run that ends corrects it.
+"""
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from untrue.lab.records import RunConfig, RunResult
 from untrue.networks import NETWORKS
+
+# A run that has trained for less tells little about its pace.
+FIRST_SECONDS = 4.0
+# How far the pace of a run under way may be off, as a factor: others start beside it, caches warm.
+UNDER_WAY = 1.5
+# How far that of runs that ended may be off beside their own differences: the machine's load.
+DRIFT = 1.15
+# How far a guess by the network's size may be off, down and up; a loaded machine took 8 times it.
+GUESSED = (0.5, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """From `low` to `high` seconds.
+
+    >>> str(TimeRange(700, 1240)), str(TimeRange(40, 170)), str(TimeRange(42, 42.4))
+    ('12 to 21 min', '40 s to 3 min', 'about 42 s')
+    """
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        low, high = duration(self.low), duration(self.high)
+        if low == high:
+            return f"about {low}"
+        (number, *unit), (_, *other) = low.split(), high.split()
+        if unit == other and len(unit) == 1:
+            return f"{number} to {high}"
+        return f"{low} to {high}"
+
+    def times(self, factor: float) -> TimeRange:
+        return TimeRange(self.low * factor, self.high * factor)
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A run in its course: since when it trains, from which share on, and how far it has come."""
+
+    since: float | None = None
+    first: float = 0.0
+    share: float = 0.0
+    now: float = 0.0
+
+    def seconds(self) -> float | None:
+        """What the whole of it will take at its pace, once that can be told."""
+        if self.since is None or self.now - self.since < FIRST_SECONDS or self.share <= self.first:
+            return None
+        return (self.now - self.since) / (self.share - self.first)
+
+
+@dataclass(slots=True)
+class Pace:
+    """How fast runs go, as seen.
+
+    jobs          runs at a time
+    ended         seconds of runs that ended before; forgotten when one of these ends
+    least_share   of its epochs a run may end early by
+    """
+
+    jobs: int
+    ended: Sequence[float] = ()
+    least_share: float = 1.0
+    own: list[float] = field(default_factory=list)
+    under_way: dict[str, _UnderWay] = field(default_factory=dict)
+
+    def start(self, run: str) -> None:
+        self.under_way[run] = _UnderWay()
+
+    def advance(self, run: str, share: float, now: float) -> None:
+        """A run has done a share of its steps."""
+        at = self.under_way.setdefault(run, _UnderWay())
+        if at.since is None:
+            at.since, at.first = now, share
+        at.share, at.now = share, now
+
+    def end(self, run: str, seconds: float | None) -> None:
+        """A run ended; None: it failed, which says nothing."""
+        self.under_way.pop(run, None)
+        if seconds is not None:
+            self.own.append(seconds)
+
+    def one_run(self) -> TimeRange | None:
+        """The mean time of a run that is to come; None where nothing is known."""
+        ended = self.own or list(self.ended)
+        if ended:
+            mean = statistics.fmean(ended)
+            # Of a single run the spread is not known: as if others took a quarter more or less.
+            spread = statistics.stdev(ended) if len(ended) > 1 else mean / 4
+            off = 2 * spread / math.sqrt(len(ended)) / mean if mean else 0.0
+            return TimeRange(mean / (DRIFT * (1 + off)), mean * DRIFT * (1 + off))
+        paces = [s for at in self.under_way.values() if (s := at.seconds()) is not None]
+        if not paces:
+            return None
+        low, high = min(paces) / UNDER_WAY, max(paces) * UNDER_WAY
+        return TimeRange(low * self.least_share, high)
+
+    def left(self, waiting: int) -> TimeRange | None:
+        """The time until all runs have ended, with so many yet to start."""
+        one = self.one_run()
+        if one is None:
+            return None
+        open_shares = [1.0 - at.share for at in self.under_way.values()]
+        longest = 1.0 if waiting else max(open_shares, default=0.0)
+        rounds = (waiting + sum(open_shares)) / self.jobs
+        # At best all processes end together; at worst the longest run starts when the others end
+        # (Graham's bound for lists of jobs).
+        return TimeRange(
+            one.low * max(rounds, longest), one.high * (rounds + (1 - 1 / self.jobs) * longest)
+        )
 
 
 def cost(config: RunConfig, train_images: int) -> int:
@@ -18,27 +135,48 @@ def cost(config: RunConfig, train_images: int) -> int:
     return max(kept, 1) * setup.training.epochs
 
 
-def measured(results: Iterable[RunResult], like: RunConfig) -> float | None:
-    """Seconds per training image in finished runs of the same network, or None."""
-    rates = [
-        result.provenance.seconds / (result.train_images * result.epochs_run)
+def stored(results: Iterable[RunResult], like: RunConfig, train_images: int) -> list[float]:
+    """Seconds that finished runs of the same network would have taken with this run's images."""
+    return [
+        result.provenance.seconds
+        / (result.train_images * result.epochs_run)
+        * cost(like, train_images)
+        * result.epochs_run
+        / max(result.config.setup.training.epochs, 1)
         for result in results
-        if result.status == "ok" and _kind(result.config) == _kind(like)
+        if result.status == "ok"
+        and result.train_images * result.epochs_run > 0
+        and _kind(result.config) == _kind(like)
     ]
-    return sum(rates) / len(rates) if rates else None
 
 
-def guessed(config: RunConfig, *, threads: int) -> float:
-    """Seconds per training image on a CPU, from the network's size and this machine's speed.
+def guessed(config: RunConfig, train_images: int, *, threads: int) -> TimeRange | None:
+    """A run's time on a CPU from the network's size and this machine's speed at the moment.
 
     Training takes three times the work of an answer, at about the speed of matrix products that
-    are too small for more than one core, and a few milliseconds of overhead per step.
+    are too small for more than one core, and a few milliseconds of overhead per step. None for
+    networks that take inputs of any size.
     """
     setup = config.setup
-    work = 3 * NETWORKS[setup.network].macs * setup.width**2
+    facts = NETWORKS[setup.network]
+    if facts.inputs is None:
+        return None
+    work = 3 * facts.macs * setup.width**2
     a = np.ones((48, 48), dtype=np.float32)
-    speed = 48**3 / min(_seconds_of(lambda: a @ a) for _ in range(500))
-    return work / (speed * threads) + 0.003 / setup.training.batch_size
+    # The median, not the least: others at work on this machine count.
+    speed = 48**3 / statistics.median(_seconds_of(lambda: a @ a) for _ in range(500))
+    each = work / (speed * threads) + 0.003 / setup.training.batch_size
+    low, high = GUESSED
+    whole = each * cost(config, train_images)
+    return TimeRange(low * least_share(config) * whole, high * whole)
+
+
+def least_share(config: RunConfig) -> float:
+    """The share of its epochs after which early stopping may end a run."""
+    training = config.setup.training
+    if not training.patience:
+        return 1.0
+    return min((training.patience + 1) / max(training.epochs, 1), 1.0)
 
 
 def duration(seconds: float) -> str:
