@@ -23,7 +23,7 @@ from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
-from untrue.penalty.base import MOST_COST
+from untrue.penalty.arrays import MOST_COST
 from untrue.penalty.tensors import Costs
 
 TERMS = {"bilinear": functional.bilinear_loss, "log-bilinear": functional.log_bilinear_loss}

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
 from untrue.losses.schedule import Shape, check_way, share_of_way
-from untrue.penalty.base import Floats
+from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
 
 Loss = Callable[[Tensor, Tensor], Tensor]

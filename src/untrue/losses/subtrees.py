@@ -23,7 +23,7 @@ from torch import Tensor
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.penalty import Penalty, TreePenalty
-from untrue.penalty.base import Ints
+from untrue.penalty.arrays import Ints
 from untrue.penalty.device_buffers import DeviceBuffers
 from untrue.penalty.tensors import ragged
 from untrue.penalty.tree import paths

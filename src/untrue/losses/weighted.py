@@ -14,7 +14,7 @@ from untrue.errors import ArgumentError, UntrueWarning
 from untrue.functional.contract import as_penalty, check_weight, compute
 from untrue.losses.base import ClassLoss, check_range
 from untrue.penalty import Penalty
-from untrue.penalty.base import Floats
+from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
 
 

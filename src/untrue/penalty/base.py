@@ -15,19 +15,13 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
+from untrue.penalty.arrays import Floats, Ints, real_numbers
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
-
-# Losses are computed in single precision, which ends at 3.4e38: room for sums over many classes,
-# for logits of 10,000, and for the multipliers of budgets.
-MOST_COST = 1e30
-TOO_GREAT = f"costs must be at most {MOST_COST:g}; state them in larger units"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -349,48 +343,6 @@ class Penalty(ABC):
             bad = array.min() if array.min() < 0 else array.max()
             raise PenaltyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
         return array.astype(np.int64)
-
-
-def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A read-only copy."""
-    copy: npt.NDArray[Any] = np.array(array, dtype=dtype, order="C")
-    copy.flags.writeable = False
-    return copy
-
-
-def real_numbers(values: Any, what: str) -> Floats:
-    """As float64; a copy only where needed. What is no table of real numbers is refused."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O" and not any(isinstance(cell, str) for cell in array.flat):
-            array = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        ragged = "inhomogeneous" in str(error)
-        problem = "its rows differ in length." if ragged else error
-        raise PenaltyError(f"{what} must be a table of numbers: {problem}") from None
-    if array.dtype.kind not in "biuf":
-        raise PenaltyError(f"{what} must hold real numbers; got {array.dtype}.")
-    return array.astype(np.float64, copy=False)
-
-
-def least_paid(costs: Floats) -> float:
-    """The least of the costs above 0; 0 if there is none."""
-    paid = costs[costs > 0]
-    return float(paid.min()) if paid.size else 0.0
-
-
-def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:
-    """`mix` of a few rows at a time: what it works on stays in the processor's cache."""
-    mixed = np.empty_like(probs)
-    step = max(1, 2**17 // probs.shape[1])
-    for i in range(0, len(probs), step):
-        mixed[i : i + step] = mix(probs[i : i + step])
-    return mixed
-
-
-def names_bytes(names: Iterable[str]) -> bytes:
-    """Names as bytes that no other list of names has."""
-    return b"".join(len(raw).to_bytes(4, "little") + raw for raw in map(str.encode, names))
 
 
 def check_classes(classes: Sequence[str] | int) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import Floats, Ints, check_classes, real_numbers
+from untrue.penalty.arrays import Floats, Ints, real_numbers
+from untrue.penalty.base import check_classes
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty

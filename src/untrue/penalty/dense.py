@@ -10,18 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import (
+from untrue.penalty.arrays import (
     MOST_COST,
     TOO_GREAT,
     Floats,
     Ints,
-    Penalty,
-    check_classes,
     frozen,
     least_paid,
     names_bytes,
     real_numbers,
 )
+from untrue.penalty.base import Penalty, check_classes
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -11,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import (
+from untrue.penalty.arrays import (
     MOST_COST,
     TOO_GREAT,
     Floats,
     Ints,
-    Penalty,
-    check_classes,
     frozen,
     in_blocks,
     least_paid,
     names_bytes,
 )
+from untrue.penalty.base import Penalty, check_classes
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

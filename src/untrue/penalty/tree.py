@@ -26,16 +26,8 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.base import (
-    MOST_COST,
-    TOO_GREAT,
-    Floats,
-    Ints,
-    Penalty,
-    frozen,
-    in_blocks,
-    names_bytes,
-)
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, in_blocks, names_bytes
+from untrue.penalty.base import Penalty
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
