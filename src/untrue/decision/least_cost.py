@@ -22,6 +22,7 @@ from untrue.metrics.inputs import (
 from untrue.metrics.layouts import class_rows
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
+from untrue.penalty import ExamplePenalty
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +36,7 @@ _DEVICE_BLOCK = 2**24
 @overload
 def decide(
     probs: torch.Tensor,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -46,7 +47,7 @@ def decide(
 @overload
 def decide(
     probs: npt.ArrayLike,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -56,7 +57,7 @@ def decide(
 ) -> IntArray: ...
 def decide(
     probs: Any,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -66,6 +67,8 @@ def decide(
 ) -> Any:
     """Labels of least expected cost, `argmin_j sum_i probs[n, i] A[i, j]`: (N, k) -> (N,).
 
+    penalty              what a mistake costs; with costs of each example (`penalty.per_example`)
+                         row n is decided by those of example n
     abstain_cost         the price of not answering: -1 where even the least expected cost is above
     priors, data_priors  shares of the classes where the model is used, and in the data it learnt
                          from, (k,) or {class: share}: p_i becomes p_i * priors_i / data_priors_i
@@ -87,16 +90,26 @@ def decide(
     >>> decide([0.9, 0.99], p)  # of benign
     array([0, 1])
     """
-    check_penalty(penalty)
+    if not isinstance(penalty, ExamplePenalty):
+        check_penalty(penalty)
     limit = math.inf if abstain_cost is None else _read_abstain_cost(abstain_cost)
     shift = prior_shift(priors, data_priors, penalty.classes)
     rows, layout = class_rows(probs, "probs", penalty.n_classes, dim=dim, binary=binary)
+    if isinstance(penalty, ExamplePenalty) and len(rows) != len(penalty):
+        raise ArgumentError(
+            f"`probs` must have a row for each of the {len(penalty):,} examples that `penalty` has "
+            f"costs of; got {len(rows):,}."
+        )
     choose = _decide_tensor if is_tensor(rows) else _decide_array
     return layout.labels(choose(rows, penalty, limit, shift, precision(probs)))
 
 
 def _decide_array(
-    probs: npt.NDArray[Any], penalty: Penalty, limit: float, shift: FloatArray | None, eps: float
+    probs: npt.NDArray[Any],
+    penalty: Penalty | ExamplePenalty,
+    limit: float,
+    shift: FloatArray | None,
+    eps: float,
 ) -> IntArray:
     scores = read_scores(probs, "probs", penalty.n_classes)
     labels = np.empty(len(scores), dtype=np.int64)
@@ -106,7 +119,7 @@ def _decide_array(
             total = block.sum(axis=1, keepdims=True)
             _check_left(total[:, 0], rows.start)
             block /= total
-        expected = penalty.expected(block)
+        expected = _expected(penalty, block, rows)
         least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
         predicted = np.where(tied, block, -1.0).argmax(axis=1)
@@ -115,7 +128,11 @@ def _decide_array(
 
 
 def _decide_tensor(
-    probs: torch.Tensor, penalty: Penalty, limit: float, shift: FloatArray | None, eps: float
+    probs: torch.Tensor,
+    penalty: Penalty | ExamplePenalty,
+    limit: float,
+    shift: FloatArray | None,
+    eps: float,
 ) -> torch.Tensor:
     import torch
 
@@ -138,13 +155,20 @@ def _decide_tensor(
                 total = block.sum(1, keepdim=True)
                 _check_left(total[:, 0].cpu().numpy(), rows.start)
                 block = block / total
-            expected = penalty.expected(block)
+            expected = _expected(penalty, block, rows)
             least = expected.amin(1)
             slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
             predicted = torch.where(tied, block, -1.0).argmax(1)
             labels[rows] = predicted.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
     return labels
+
+
+def _expected(penalty: Penalty | ExamplePenalty, block: Any, rows: slice) -> Any:
+    """(n, k) What each answer is expected to cost, for a block of rows."""
+    if isinstance(penalty, ExamplePenalty):
+        return penalty.take(rows).expected(block)
+    return penalty.expected(block)
 
 
 def _check_left(total: FloatArray, first: int) -> None:

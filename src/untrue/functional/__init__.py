@@ -22,11 +22,11 @@ from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
 from untrue.functional import fused
-from untrue.functional.contract import Batch, as_costs, as_rows, compute, two_logits
+from untrue.functional.contract import Batch, as_costs, as_rows, compute, example_rows, two_logits
 from untrue.functional.formula import Formula, Term
 from untrue.functional.formula import log1m_softmax as log1m_softmax
 from untrue.losses import registry
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.tensors import Costs
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ def __getattr__(name: str) -> Any:
 def bilinear_loss(
     logits: Tensor,
     target: Tensor,
-    penalty: Penalty | Costs | Any,
+    penalty: Penalty | ExamplePenalty | Costs | Any,
     *,
+    costs: Tensor | ExamplePenalty | None = None,
     alpha: float = 0.5,
     weight: Tensor | None = None,
     ignore_index: int = -100,
@@ -62,6 +63,10 @@ def bilinear_loss(
     is one logit an example, that of class 1 of two, and `target`, of the same shape, is 0 or 1, or
     the probability of class 1.
 
+    Costs may differ by example: `costs` is then the `ExamplePenalty` of these examples, or what
+    each answer would cost each of them, in the shape of logits. It takes the place of the penalty;
+    the right answer is free, whatever stands there.
+
     >>> import torch
     >>> logits, target = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
     >>> costs = Penalty.from_ordinal(3)
@@ -72,7 +77,7 @@ def bilinear_loss(
         "bilinear",
         logits,
         target,
-        penalty,
+        penalty if costs is None else example_rows(costs, logits),
         alpha=alpha,
         weight=weight,
         ignore_index=ignore_index,
@@ -85,8 +90,9 @@ def bilinear_loss(
 def log_bilinear_loss(
     logits: Tensor,
     target: Tensor,
-    penalty: Penalty | Costs | Any,
+    penalty: Penalty | ExamplePenalty | Costs | Any,
     *,
+    costs: Tensor | ExamplePenalty | None = None,
     alpha: float = 0.5,
     weight: Tensor | None = None,
     ignore_index: int = -100,
@@ -102,7 +108,7 @@ def log_bilinear_loss(
         "log-bilinear",
         logits,
         target,
-        penalty,
+        penalty if costs is None else example_rows(costs, logits),
         alpha=alpha,
         weight=weight,
         ignore_index=ignore_index,

@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from untrue.errors import ArgumentError
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
+from untrue.penalty.example_rows import ExampleRows, GivenRows
 from untrue.penalty.tensors import Costs, costs_of
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -272,9 +273,31 @@ def as_penalty(penalty: Penalty | Any) -> Penalty:
     return Penalty.from_matrix(penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty)
 
 
-def as_costs(penalty: Penalty | Costs | Any, logits: Tensor) -> Costs:
+def example_rows(costs: Tensor | ExamplePenalty | Any, logits: Tensor) -> Costs:
+    """Costs of each example as tensors: of an `ExamplePenalty`, or in the shape of the logits."""
+    check_tensors(logits=logits)
+    if isinstance(costs, ExamplePenalty):
+        n = logits.numel() // costs.n_classes
+        if len(costs) not in (n, logits.numel()):  # the latter with one logit for two classes
+            raise ArgumentError(
+                f"`costs` are of {len(costs):,} examples, but `logits` of shape "
+                f"{tuple(logits.shape)} are of {n:,}. `costs.take(rows)` has those of a batch."
+            )
+        return ExampleRows(costs).to(logits.device)
+    check_tensors(costs=costs)
+    if costs.shape != logits.shape or costs.is_complex():
+        raise ArgumentError(
+            f"`costs` must be real numbers in the shape of `logits`, {tuple(logits.shape)}; got "
+            f"{costs.dtype} of shape {tuple(costs.shape)}."
+        )
+    return GivenRows(as_rows(costs)[0])
+
+
+def as_costs(penalty: Penalty | ExamplePenalty | Costs | Any, logits: Tensor) -> Costs:
     """A penalty as tensors, where the logits are."""
     if isinstance(penalty, Costs):
         return penalty
+    if isinstance(penalty, ExamplePenalty):
+        return example_rows(penalty, logits)
     check_tensors(logits=logits)
     return costs_of(as_penalty(penalty), logits.device)

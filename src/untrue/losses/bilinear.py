@@ -11,7 +11,7 @@ from torch import Tensor
 from untrue import functional
 from untrue.errors import ArgumentError, UntrueWarning
 from untrue.losses.base import PenaltyLoss, check_range
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 # From here on the cross-entropy is too weak to hold training away from a class that costs nothing.
 COLLAPSE_ALPHA = 0.9
@@ -103,6 +103,8 @@ class BilinearLoss(MixedLoss):
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
     alpha       share of the cost term, 0 (cross-entropy, to the last bit) to 1; may be set later
     binary      one logit an example, that of class 1 of two, as in `nn.BCEWithLogitsLoss`
+    costs       when it is called: what each answer would cost each example, (N, C), or the
+                `ExamplePenalty` of the batch; in place of the penalty
     the rest    as in `nn.CrossEntropyLoss`
     when        the first choice: keeps the accuracy at moderate alpha, also with many classes
 
@@ -112,8 +114,11 @@ class BilinearLoss(MixedLoss):
     tensor(0.3262)
     """
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        return functional.bilinear_loss(logits, target, self.costs, **self._options())
+    def forward(
+        self, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None = None
+    ) -> Tensor:
+        options = self._options()
+        return functional.bilinear_loss(logits, target, self.costs, costs=costs, **options)
 
 
 class LogBilinearLoss(MixedLoss):
@@ -125,5 +130,8 @@ class LogBilinearLoss(MixedLoss):
                 until its probability is large, then steeply, and costs more accuracy.
     """
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        return functional.log_bilinear_loss(logits, target, self.costs, **self._options())
+    def forward(
+        self, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None = None
+    ) -> Tensor:
+        options = self._options()
+        return functional.log_bilinear_loss(logits, target, self.costs, costs=costs, **options)

@@ -4,8 +4,8 @@ From a confusion matrix (rows are the truth): `total_error`, `zone_errors`, `zon
 `coarse_error`, `in_group_share`, `expected_cost`, `adjusted_expected_cost`,
 `mistake_severity`, `hierarchical_precision`, `hierarchical_recall`, `hierarchical_f`,
 `class_accuracy`, `small_class_accuracy`, `super_class_accuracy`, `typicality`,
-`costliest_confusions`. From probabilities: `ece`, `height_at_k`. An interval for
-any of them: `bootstrap`. All that apply in one record: `summary`.
+`costliest_confusions`. From the answers themselves: `example_costs`. From probabilities: `ece`,
+`height_at_k`. An interval for any of them: `bootstrap`. All that apply in one record: `summary`.
 
 Arrays may be NumPy arrays, torch tensors or lists; torch is never imported here. A measure
 that divides by nothing (the severity of no errors, the accuracy of no examples) is nan.
@@ -26,6 +26,7 @@ from untrue.metrics.measures import (
     class_accuracy,
     coarse_error,
     costliest_confusions,
+    example_costs,
     expected_cost,
     hierarchical_f,
     hierarchical_precision,
@@ -56,6 +57,7 @@ __all__ = [
     "confusion_matrix",
     "costliest_confusions",
     "ece",
+    "example_costs",
     "expected_cost",
     "height_at_k",
     "hierarchical_f",

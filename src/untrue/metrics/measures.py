@@ -17,12 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, DataError
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
-from untrue.metrics.inputs import FloatArray, Groups, check_n_classes, read_count
+from untrue.metrics.inputs import (
+    ArrayOrTensor,
+    FloatArray,
+    Groups,
+    check_n_classes,
+    check_same_length,
+    read_count,
+    read_labels,
+)
 from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.weights import Zone, check_penalty
+from untrue.penalty import ExamplePenalty
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -100,8 +109,16 @@ def in_group_share(
     return _value(cells, weights.in_group_share(cells, groups, classes))
 
 
-def expected_cost(cm: ConfusionLike, penalty: Penalty, *, priors: Priors | None = None) -> float:
+def expected_cost(
+    cm: ConfusionLike | tuple[ArrayOrTensor, ArrayOrTensor],
+    penalty: Penalty | ExamplePenalty,
+    *,
+    priors: Priors | None = None,
+) -> float:
     """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)
+
+    Where costs differ by example (`penalty.per_example`), a confusion matrix does not tell what was
+    paid: give `(true, predicted)`, the classes (N,), in its place.
 
     `priors` are the shares of the classes where the model is used, (k,) or {class: share}, if they
     are others than in these data: `sum over i of priors_i sum over j of n[i, j] A[i, j] / n_i`. nan
@@ -114,8 +131,51 @@ def expected_cost(cm: ConfusionLike, penalty: Penalty, *, priors: Priors | None 
     >>> round(expected_cost([[8, 2], [1, 9]], costs, priors={"healthy": 0.9, "sick": 0.1}), 9)
     0.23
     """
-    cells = read_confusion(cm)
+    if isinstance(penalty, ExamplePenalty):
+        if not isinstance(cm, tuple) or len(cm) != 2 or priors is not None:
+            raise ArgumentError(
+                "Under costs of each example `expected_cost` takes (true, predicted), the classes "
+                "of each example, and no `priors`."
+            )
+        paid = example_costs(*cm, penalty)
+        return float(paid.mean()) if paid.size else float("nan")
+    confusion: Any = cm
+    cells = read_confusion(confusion)
     return _value(cells, weights.expected_cost(cells, penalty, priors))
+
+
+def example_costs(
+    true: ArrayOrTensor,
+    predicted: ArrayOrTensor,
+    penalty: Penalty | ExamplePenalty,
+    *,
+    abstain_cost: float | None = None,
+) -> FloatArray:
+    """(N,) What each answer costs; an abstention (-1) costs `abstain_cost`, which must be given.
+
+    >>> from untrue import Penalty
+    >>> costs = Penalty.from_rules(["fraud", "fine"], {})
+    >>> each = costs.per_example({("fraud", "fine"): [10.0, 9000.0, 50.0]})
+    >>> example_costs([0, 0, 1], [1, 1, 0], each).tolist()
+    [10.0, 9000.0, 1.0]
+    """
+    if not isinstance(penalty, ExamplePenalty):
+        check_penalty(penalty)
+    labels = read_labels(true, "true", penalty.n_classes)
+    answers = read_labels(predicted, "predicted", penalty.n_classes, least=-1)
+    check_same_length(true=labels, predicted=answers)
+    silent = answers < 0
+    if silent.any() and abstain_cost is None:
+        raise DataError(
+            f"`predicted` abstains (-1) at position {int(np.argmax(silent))} and "
+            f"{int(silent.sum())} times in all; say what that costs by `abstain_cost`."
+        )
+    given = np.where(silent, labels, answers)
+    if isinstance(penalty, ExamplePenalty):
+        paid = penalty.costs(labels, given)
+    else:
+        paid = np.asarray(penalty.cost(labels, given), dtype=np.float64)
+    return np.where(silent, 0.0 if abstain_cost is None else abstain_cost, paid)
 
 
 def adjusted_expected_cost(

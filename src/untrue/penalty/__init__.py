@@ -2,12 +2,20 @@
 
 Three forms behind one contract: `DensePenalty` (a matrix), `RulesPenalty` (a default and its
 exceptions) and `TreePenalty` (cost by the height of the lowest common ancestor). The last two
-never hold k x k numbers.
+never hold k x k numbers. `ExamplePenalty` has costs of each example in some cells.
 """
 
 from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
+from untrue.penalty.per_example import ExamplePenalty, FormulaPenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 
-__all__ = ["DensePenalty", "Penalty", "RulesPenalty", "TreePenalty"]
+__all__ = [
+    "DensePenalty",
+    "ExamplePenalty",
+    "FormulaPenalty",
+    "Penalty",
+    "RulesPenalty",
+    "TreePenalty",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -39,6 +40,19 @@ def real_numbers(values: Any, what: str) -> Floats:
     if array.dtype.kind not in "biuf":
         raise PenaltyError(f"{what} must hold real numbers; got {array.dtype}.")
     return array.astype(np.float64, copy=False)
+
+
+def number_column(values: Any, what: str) -> Floats:
+    """(N,) numbers as float64, None as nan; what is none is refused by the name `what`."""
+    column = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    if column.dtype.kind == "O":
+        with contextlib.suppress(TypeError, ValueError):
+            column = column.astype(np.float64)
+    if column.ndim != 1 or column.dtype.kind not in "iufb":
+        raise PenaltyError(
+            f"{what} must be numbers, one an example; got {column.dtype} of shape {column.shape}."
+        )
+    return column.astype(np.float64)
 
 
 def least_paid(costs: Floats) -> float:

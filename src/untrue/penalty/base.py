@@ -19,6 +19,7 @@ from untrue.penalty.arrays import Floats, Ints, real_numbers
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
+    from untrue.penalty.per_example import ExamplePenalty
 
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
@@ -162,6 +163,18 @@ class Penalty(ABC):
 
         return builders.random_zone(n_classes, n, seed)
 
+    def per_example(
+        self, cells: Mapping[tuple[Any, Any], Any], columns: Any | None = None
+    ) -> ExamplePenalty:
+        """The same with costs of each example in some cells: `{("fraud", "legitimate"): amounts}`.
+
+        Values are (N,) numbers, or formulas of `columns` (a dict of arrays, or a table), such as
+        "0.2 * amount + 5". The answer "*" stands for every other class. See `ExamplePenalty`.
+        """
+        from untrue.penalty import per_example
+
+        return per_example.per_example(self, cells, columns)
+
     # Files
 
     @staticmethod
@@ -178,9 +191,9 @@ class Penalty(ABC):
         JSON keeps every form. TOML keeps rules and trees, and writes a matrix as rules. CSV keeps
         the matrix and the names, .npy the matrix alone.
         """
-        from untrue.penalty import files
+        from untrue.penalty import file_writers
 
-        return files.save(self, Path(path))
+        return file_writers.save(self, Path(path))
 
     # What every form can tell
 

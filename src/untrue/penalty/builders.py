@@ -115,7 +115,7 @@ def from_rules(
             f"`rules` must be a mapping {{(true, predicted): cost}}; got {type(rules).__name__}."
         )
     pairs = list(rules)
-    cells = _cells(pairs, names)
+    cells = cells_of(pairs, names)
     seen: dict[tuple[int, int], Pair] = {}
     for pair, (i, j) in zip(pairs, cells.tolist(), strict=True):
         if (i, j) in seen:
@@ -228,7 +228,7 @@ def from_zone(
         raise PenaltyError("A zone given as pairs needs `classes`: their names, or their number.")
     else:
         names = check_classes(classes)
-        cells = np.unique(_cells(list(pairs_or_mask), names), axis=0)
+        cells = np.unique(cells_of(list(pairs_or_mask), names), axis=0)
     nothing = np.zeros(len(names))
     return RulesPenalty(names, nothing, cells[:, 0], cells[:, 1], np.ones(len(cells)))
 
@@ -259,7 +259,7 @@ def random_zone(n_classes: int, n: int, seed: int = 0) -> RulesPenalty:
     return RulesPenalty(names, np.zeros(len(names)), true, predicted, np.ones(n))
 
 
-def _cells(pairs: Sequence[Pair], names: tuple[str, ...]) -> Ints:
+def cells_of(pairs: Sequence[Pair], names: tuple[str, ...]) -> Ints:
     positions = {name: i for i, name in enumerate(names)}
     cells = np.empty((len(pairs), 2), dtype=np.int64)
     for number, pair in enumerate(pairs):

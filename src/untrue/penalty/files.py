@@ -1,19 +1,16 @@
-"""Penalties as files: CSV and .npy for matrices, TOML for people, JSON for every form.
+"""Penalties from files: CSV and .npy for matrices, TOML for people, JSON for every form.
 
 CSV     header row and first column are class names; rows are the true class
 TOML    classes, default, and [[rule]] tables with true, predicted, cost; or classes, edges and
-        height_costs for a tree
+        height_costs for a tree. A cost may be a formula of columns, "0.2 * amount + 5"
 JSON    the same keys, or classes and matrix
 .npy    the matrix alone; never a pickle
-
-Numbers are written with as many digits as make them come back exactly.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,20 +18,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from untrue.array_files import read_npy
-from untrue.atomic_files import place_bytes
 from untrue.errors import HierarchyError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.input_files import LARGEST_TEXT, read_json, read_text, read_toml, reading, with_path
+from untrue.input_files import read_json, read_text, read_toml, reading, with_path
 from untrue.penalty import builders
 from untrue.penalty.base import Penalty, check_classes
-from untrue.penalty.dense import DensePenalty
-from untrue.penalty.rules import RulesPenalty
+from untrue.penalty.per_example import FormulaPenalty
 from untrue.penalty.tree import TreePenalty
 
 T = TypeVar("T")
-
-# A matrix of more classes is not a file that anybody wants: 10,000 squared are 800 MB as .npy.
-LARGEST_MATRIX = 10_000
 
 KEYS = {
     "dense": {"classes", "matrix"},
@@ -46,12 +38,23 @@ KNOWN_KEYS = set[str]().union(*KEYS.values())
 
 def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
     """Read a penalty; `classes` names the classes of an .npy file, and gives others their order."""
-    reader = _by_suffix(path, _READERS)
+    penalty = load_any(path, classes)
+    if isinstance(penalty, FormulaPenalty):
+        pair, formula = next(iter(penalty.formulas.items()))
+        raise PenaltyError(
+            f"{path}: the cost of {pair[0]!r} -> {pair[1]!r} is {formula!r}, by columns of the "
+            "data. untrue.penalty.FormulaPenalty.load(path).per_example(table) has it for each row."
+        )
+    return penalty if classes is None else _ordered(path, penalty, check_classes(classes))
+
+
+def load_any(path: Path, classes: Sequence[str] | None = None) -> Penalty | FormulaPenalty:
+    """Read a penalty, whether its costs are numbers or formulas."""
+    reader = by_suffix(path, _READERS)
     try:
-        penalty = reader(path, classes)
+        return reader(path, classes)
     except (PenaltyError, HierarchyError) as error:
         raise PenaltyError(with_path(path, error)) from None
-    return penalty if classes is None else _ordered(path, penalty, check_classes(classes))
 
 
 def _ordered(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> Penalty:
@@ -68,25 +71,11 @@ def _ordered(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> Penalty:
     return penalty if wanted == penalty.classes else penalty.select(wanted)
 
 
-def save(penalty: Penalty, path: Path) -> Path:
-    """Write to a temporary name beside `path`, then move into place."""
-    content = _by_suffix(path, _WRITERS)(penalty)
-    if path.suffix.lower() != ".npy" and len(content) > LARGEST_TEXT:
-        raise PenaltyError(
-            f"{path}: these costs take {len(content):,} bytes of text; at most {LARGEST_TEXT:,} "
-            "would be read again. Save them as .npy."
-        )
-    return place_bytes(path, content)
-
-
-def _by_suffix(path: Path, table: Mapping[str, T]) -> T:
+def by_suffix(path: Path, table: Mapping[str, T]) -> T:
     suffix = path.suffix.lower()
     if suffix not in table:
         raise PenaltyError(f"{path}: a penalty file ends in {', '.join(table)}; got {suffix!r}.")
     return table[suffix]
-
-
-# Reading
 
 
 def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
@@ -149,11 +138,11 @@ def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
     return builders.from_matrix(read_npy(path, PenaltyError), classes)
 
 
-def _read_json(path: Path, _: Sequence[str] | None) -> Penalty:
+def _read_json(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
     return _from_content(read_json(path, PenaltyError))
 
 
-def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty:
+def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
     return _from_content(read_toml(path, PenaltyError))
 
 
@@ -163,7 +152,7 @@ TREE_HINT = (
 )
 
 
-def _from_content(content: Any) -> Penalty:
+def _from_content(content: Any) -> Penalty | FormulaPenalty:
     if not isinstance(content, dict):
         raise PenaltyError("expected named values such as classes, default and rules.")
     if content and all(
@@ -192,8 +181,8 @@ def _from_content(content: Any) -> Penalty:
     return _from_rules(content)
 
 
-def _from_rules(content: Mapping[str, Any]) -> Penalty:
-    rules: dict[tuple[str | int, str | int], float] = {}
+def _from_rules(content: Mapping[str, Any]) -> Penalty | FormulaPenalty:
+    rules: dict[tuple[str | int, str | int], Any] = {}
     listed = content.get("rule", [])
     if not isinstance(listed, list):
         raise PenaltyError("rules are written as [[rule]], with two brackets.")
@@ -209,7 +198,10 @@ def _from_rules(content: Mapping[str, Any]) -> Penalty:
         if pair in rules:
             raise PenaltyError(f"rule {number}: a second rule for {pair[0]!r} -> {pair[1]!r}.")
         rules[pair] = rule["cost"]
-    return builders.from_rules(content["classes"], rules, content.get("default", 1.0))
+    formulas = {pair: cost for pair, cost in rules.items() if isinstance(cost, str)}
+    numbers = {pair: cost for pair, cost in rules.items() if pair not in formulas}
+    base = builders.from_rules(content["classes"], numbers, content.get("default", 1.0))
+    return FormulaPenalty(base, formulas) if formulas else base
 
 
 def _numbers(values: Any, what: str) -> list[float]:
@@ -228,122 +220,9 @@ def _matrix(rows: Any) -> list[list[float]]:
     return matrix
 
 
-# Writing
-
-
-def _write_csv(penalty: Penalty) -> bytes:
-    matrix = _whole_matrix(penalty)
-    text = io.StringIO()
-    # Quotes keep what else a reader would drop: blanks before a name, line ends inside it.
-    plain = all(name == name.strip() and name.isprintable() for name in penalty.classes)
-    writer = csv.writer(
-        text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if plain else csv.QUOTE_NONNUMERIC
-    )
-    writer.writerow(["true \\ predicted", *penalty.classes])
-    for name, row in zip(penalty.classes, matrix.tolist(), strict=True):
-        writer.writerow([name, *row])
-    return text.getvalue().encode()
-
-
-def _write_npy(penalty: Penalty) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, _whole_matrix(penalty), allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _write_json(penalty: Penalty) -> bytes:
-    return (json.dumps(_content(penalty), ensure_ascii=False, indent=1) + "\n").encode()
-
-
-def _write_toml(penalty: Penalty) -> bytes:
-    if isinstance(penalty, DensePenalty):
-        penalty = _as_rules(penalty)
-    lines = []
-    for key, value in _content(penalty).items():
-        if key == "rule":
-            for rule in value:
-                lines += [
-                    "",
-                    "[[rule]]",
-                    *(f"{name} = {_toml(cost)}" for name, cost in rule.items()),
-                ]
-        elif isinstance(value, list) and len(value) > 8:
-            lines += [f"{key} = [", *(f"    {_toml(item)}," for item in value), "]"]
-        else:
-            lines.append(f"{key} = {_toml(value)}")
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _content(penalty: Penalty) -> dict[str, Any]:
-    classes = list(penalty.classes)
-    if isinstance(penalty, RulesPenalty):
-        default = penalty.default.tolist()
-        names = penalty.classes
-        return {
-            "classes": classes,
-            "default": default[0]
-            if len(set(default)) == 1
-            else dict(zip(classes, default, strict=True)),
-            "rule": [
-                {"true": names[i], "predicted": names[j], "cost": cost}
-                for i, j, cost in zip(
-                    penalty.true.tolist(),
-                    penalty.predicted.tolist(),
-                    penalty.costs.tolist(),
-                    strict=True,
-                )
-            ],
-        }
-    if isinstance(penalty, TreePenalty):
-        content: dict[str, Any] = {
-            "classes": classes,
-            "height_costs": penalty.height_costs.tolist(),
-            "edges": [list(edge) for edge in penalty.tree.edges()],
-        }
-        if (penalty.row_scale != 1).any():
-            content["row_scale"] = penalty.row_scale.tolist()
-        return content
-    return {"classes": classes, "matrix": penalty.matrix().tolist()}
-
-
-def _as_rules(penalty: DensePenalty) -> RulesPenalty:
-    """The commonest cost as default, the rest as rules."""
-    off = ~np.eye(penalty.n_classes, dtype=bool)
-    costs, counts = np.unique(penalty.costs[off], return_counts=True)
-    default = float(costs[counts.argmax()]) if len(costs) else 0.0
-    true, predicted = np.nonzero(off & (penalty.costs != default))
-    defaults = np.full(penalty.n_classes, default)
-    return RulesPenalty(penalty.classes, defaults, true, predicted, penalty.costs[true, predicted])
-
-
-def _whole_matrix(penalty: Penalty) -> Any:
-    if penalty.n_classes > LARGEST_MATRIX:
-        raise PenaltyError(
-            f"{penalty.n_classes:,} classes make a matrix too large for a file; save as .json."
-        )
-    return penalty.matrix()
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, str):
-        # JSON's strings are TOML's, but for one control character.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return repr(float(value))
-
-
-_READERS: dict[str, Callable[[Path, Sequence[str] | None], Penalty]] = {
+_READERS: dict[str, Callable[[Path, Sequence[str] | None], Penalty | FormulaPenalty]] = {
     ".csv": _read_csv,
     ".json": _read_json,
     ".toml": _read_toml,
     ".npy": _read_npy,
-}
-_WRITERS: dict[str, Callable[[Penalty], bytes]] = {
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".toml": _write_toml,
-    ".npy": _write_npy,
 }

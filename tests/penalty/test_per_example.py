@@ -1,0 +1,281 @@
+"""Costs of each example, beside a loop over the examples with a penalty each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from untrue import BilinearLoss, LogBilinearLoss, Penalty, decide, functional, metrics
+from untrue.errors import ArgumentError, DataError, PenaltyError
+from untrue.penalty import ExamplePenalty, FormulaPenalty
+
+NAMES = ["fraud", "doubtful", "fine"]
+BASES = {
+    "rules": Penalty.from_rules(NAMES, {("fraud", "fine"): 20.0}, default=0.5),
+    "dense": Penalty.from_ordinal(NAMES, 2.0),
+    "tree": Penalty.from_groups({"bad": ["fraud", "doubtful"], "good": ["fine"]}),
+}
+N = 40
+
+
+def make(base: Penalty, seed: int = 0) -> ExamplePenalty:
+    rng = np.random.default_rng(seed)
+    return base.per_example(
+        {("fraud", "fine"): rng.exponential(100, N), ("fine", "fraud"): rng.random(N), (1, 2): 3.0}
+    )
+
+
+def data(seed: int = 0) -> tuple[Any, Any, Any]:
+    """Probabilities, true classes, answers."""
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.ones(3), N), rng.integers(0, 3, N), rng.integers(0, 3, N)
+
+
+@pytest.fixture(params=BASES.values(), ids=BASES)
+def each(request: Any) -> ExamplePenalty:
+    return make(request.param)
+
+
+def test_each_example_has_its_own_penalty(each: ExamplePenalty) -> None:
+    for n in range(3):
+        own = each.penalty(n)
+        expected = np.array(each.base.matrix())
+        expected[[0, 2, 1], [2, 0, 2]] = each.values[n]
+        np.testing.assert_array_equal(own.matrix(), expected)
+        assert own.classes == each.classes == tuple(NAMES)
+    if each.base.form == "rules":
+        assert each.penalty(0).form == "rules"
+
+
+def test_costs_rows_and_expectations_are_those_of_a_loop(each: ExamplePenalty) -> None:
+    probs, true, predicted = data()
+    own = [each.penalty(n) for n in range(N)]
+    paid = [p.cost(int(t), int(a)) for p, t, a in zip(own, true, predicted, strict=True)]
+    np.testing.assert_array_equal(each.costs(true, predicted), paid)
+    rows = [p.matrix()[t] for p, t in zip(own, true, strict=True)]
+    np.testing.assert_array_equal(each.rows(true), rows)
+    expected = [p.expected(q) for p, q in zip(own, probs, strict=True)]
+    np.testing.assert_allclose(each.expected(probs), expected, atol=1e-12)
+    tensor = each.expected(torch.from_numpy(probs))
+    np.testing.assert_allclose(tensor.numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])
+def test_decisions_are_those_of_a_loop(each: ExamplePenalty, kind: Any) -> None:
+    probs, _, _ = data()
+    for limit in (None, 0.5):
+        expected = [decide(probs[n : n + 1], each.penalty(n), limit)[0] for n in range(N)]
+        assert decide(kind(probs), each, limit).tolist() == expected
+    with pytest.raises(ArgumentError, match=r"a row for each of the 40 examples .*; got 39"):
+        decide(kind(probs[1:]), each)
+
+
+def test_many_rows_are_decided_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(2), 100_000)
+    amounts = rng.exponential(10, len(probs))
+    costs = Penalty.from_rules(["fraud", "fine"], {}).per_example({("fraud", "fine"): amounts})
+    expected = np.where(probs[:, 0] * amounts > probs[:, 1], 0, 1)
+    np.testing.assert_array_equal(decide(probs, costs), expected)
+
+
+def test_measures_know_what_each_answer_cost(each: ExamplePenalty) -> None:
+    _, true, predicted = data()
+    paid = each.costs(true, predicted)
+    np.testing.assert_array_equal(metrics.example_costs(true, predicted, each), paid)
+    assert metrics.expected_cost((true, predicted), each) == pytest.approx(paid.mean())
+    silent = np.where(np.arange(N) < 5, -1, predicted)
+    with_price = metrics.example_costs(true, silent, each, abstain_cost=7.0)
+    np.testing.assert_array_equal(with_price, np.where(silent < 0, 7.0, paid))
+    with pytest.raises(DataError, match=r"abstains \(-1\) at position 0 and 5 times in all"):
+        metrics.example_costs(true, silent, each)
+    with pytest.raises(ArgumentError, match=r"takes \(true, predicted\), the classes of each"):
+        metrics.expected_cost(np.eye(3, dtype=int), each)
+    by_class = metrics.example_costs(true, predicted, each.base)
+    cm = metrics.confusion_matrix(true, predicted, 3)
+    assert by_class.mean() == pytest.approx(metrics.expected_cost(cm, each.base))
+
+
+@pytest.mark.parametrize("kind", [BilinearLoss, LogBilinearLoss])
+@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
+def test_losses_charge_each_example_its_own_costs(
+    each: ExamplePenalty, kind: Any, alpha: float
+) -> None:
+    _, true, _ = data()
+    z = torch.randn(N, 3, dtype=torch.float64, requires_grad=True)
+    y = torch.from_numpy(true)
+    weight = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    loss = kind(each.base, alpha=alpha, reduction="none", weight=weight)
+    alone = [
+        kind(each.penalty(n), alpha=alpha, reduction="none", weight=weight)(z[n], y[n])
+        for n in range(N)
+    ]
+    expected = torch.stack(alone)
+    rows = torch.from_numpy(each.rows(true))
+    (slope,) = torch.autograd.grad(expected.sum(), z)
+    for costs in (each, rows, rows + 9 * torch.nn.functional.one_hot(y, 3)):
+        found = loss(z, y, costs=costs)
+        torch.testing.assert_close(found, expected)
+        (own,) = torch.autograd.grad(found.sum(), z)
+        torch.testing.assert_close(own, slope)
+    torch.testing.assert_close(
+        functional.bilinear_loss(z, y, each), functional.bilinear_loss(z, y, each.base, costs=rows)
+    )
+    assert torch.equal(rows, torch.from_numpy(each.rows(true))), "what was given stays"
+
+
+def test_soft_targets_mix_the_costs_of_each_example(each: ExamplePenalty) -> None:
+    probs, _, _ = data()
+    y, z = torch.from_numpy(probs), torch.randn(N, 3, dtype=torch.float64)
+    found = functional.bilinear_loss(z, y, each, alpha=0.5, reduction="none")
+    expected = [
+        functional.bilinear_loss(z[n], y[n], each.penalty(n), alpha=0.5, reduction="none")
+        for n in range(N)
+    ]
+    torch.testing.assert_close(found, torch.stack(expected))
+    with pytest.raises(ArgumentError, match="`target` must be class indices, not probabilities"):
+        functional.bilinear_loss(z, y, each.base, costs=z.abs())
+
+
+def test_one_logit_for_two_classes_has_costs_by_example_too() -> None:
+    base = Penalty.from_rules(["no", "yes"], {})
+    each = base.per_example({("yes", "no"): np.arange(6.0)})
+    z, y = torch.randn(6), torch.tensor([0, 1, 1, 0, 1, 1])
+    pair = torch.stack([torch.zeros(6), z], 1)
+    loss = BilinearLoss(base, binary=True)
+    torch.testing.assert_close(loss(z, y, costs=each), BilinearLoss(base)(pair, y, costs=each))
+
+
+def test_costs_that_do_not_fit_the_batch_are_refused(each: ExamplePenalty) -> None:
+    z, y = torch.randn(5, 3), torch.zeros(5, dtype=torch.long)
+    with pytest.raises(ArgumentError, match=r"`costs` are of 40 examples, .*\(5, 3\) are of 5"):
+        functional.bilinear_loss(z, y, each.base, costs=each)
+    functional.bilinear_loss(z, y, each.base, costs=each.take(slice(5)))
+    with pytest.raises(ArgumentError, match=r"in the shape of `logits`, \(5, 3\); got torch"):
+        functional.bilinear_loss(z, y, each.base, costs=torch.zeros(5, 2))
+    with pytest.raises(ArgumentError, match="`costs` must be a tensor; got ndarray"):
+        functional.bilinear_loss(z, y, each.base, costs=np.zeros((5, 3)))  # type: ignore[arg-type]
+
+
+def test_batches_and_folds_take_their_rows(each: ExamplePenalty) -> None:
+    _, true, predicted = data()
+    rows = np.array([3, 1, 7])
+    np.testing.assert_array_equal(
+        each.take(rows).costs(true[rows], predicted[rows]), each.costs(true, predicted)[rows]
+    )
+    assert len(each.take(true == 0)) == (true == 0).sum()
+
+
+def test_costs_by_class_are_the_means(each: ExamplePenalty) -> None:
+    _, true, _ = data()
+    assert each.mean().cost("fraud", "fine") == pytest.approx(each.values[:, 0].mean())
+    own = each.mean(true)
+    assert own.cost("fraud", "fine") == pytest.approx(each.values[true == 0, 0].mean())
+    assert own.cost("fine", "fraud") == pytest.approx(each.values[true == 2, 1].mean())
+    assert own.cost("fine", "doubtful") == each.base.cost("fine", "doubtful")
+    nobody = np.full(N, 1)
+    assert each.mean(nobody).cost("fraud", "fine") == pytest.approx(each.values[:, 0].mean())
+
+
+def test_a_common_scale_makes_the_greatest_cost_1(each: ExamplePenalty) -> None:
+    _, true, predicted = data()
+    scaled = each.normalized("max")
+    greatest = max(each.values.max(), each.base.greatest)
+    assert max(scaled.values.max(), scaled.base.greatest) == pytest.approx(1.0)
+    np.testing.assert_allclose(
+        scaled.costs(true, predicted) * greatest, each.costs(true, predicted)
+    )
+    assert each.normalized("none") is each
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_a_star_stands_for_every_other_answer(k: int, seed: int) -> None:
+    amounts = np.random.default_rng(seed).random(5)
+    each = Penalty.from_ordinal(k).per_example({(1, "*"): amounts})
+    for n in range(5):
+        row = each.penalty(n).matrix()[1]
+        assert row.tolist() == [0.0 if j == 1 else amounts[n] for j in range(k)]
+    assert each.values.shape == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({}, r"must be a mapping \{\(true, predicted\): costs of each example\}"),
+        ([1.0], "must be a mapping .*; got list"),
+        ({("fraud", "fin"): [1.0]}, "Unknown class 'fin'; did you mean 'fine'"),
+        ({("fraud", "fraud"): [1.0]}, "leads from 'fraud' to itself"),
+        ({("fraud", "fine"): 1.0}, "At least one cell must have a cost for each example"),
+        ({("fraud", "fine"): [1.0, np.nan]}, r"\('fraud', 'fine'\) in row 1 is nan: it is missing"),
+        ({("fraud", "fine"): [1.0, None]}, "in row 1 is nan: it is missing"),
+        ({("fraud", "fine"): [-1.0, -2.0]}, r"row 0 is -1: costs must not be negative \(1 more"),
+        ({("fraud", "fine"): [1.0, np.inf]}, "in row 1 is inf: costs must be finite"),
+        ({("fraud", "fine"): [1.0, 1e31]}, r"in row 1 is 1e\+31: costs must be at most 1e\+30"),
+        ({("fraud", "fine"): ["a"]}, r"costs of \('fraud', 'fine'\) must be numbers, one an exam"),
+        ({("fraud", "fine"): [[1.0]]}, r"must be numbers, one an example; got .* shape \(1, 1\)"),
+        ({("fraud", "fine"): [1.0], (2, 0): [1.0, 2.0]}, "equally many costs; .* has 1, .* 2"),
+        ({("fraud", "*"): [1.0], (0, 2): [1.0]}, "Two costs for one mistake: .* and"),
+        ({("fraud", "fine"): "amount"}, "is a formula, 'amount': give `columns`, the data"),
+    ],
+)
+def test_costs_that_are_none_are_named(cells: Any, message: str) -> None:
+    with pytest.raises(PenaltyError, match=message):
+        BASES["rules"].per_example(cells)
+
+
+def test_formulas_are_of_columns() -> None:
+    table = pd.DataFrame({"amount": [10.0, 1000.0], "fee": [1.0, 2.0]})
+    each = BASES["rules"].per_example({("fraud", "fine"): "0.2 * amount + 5 + fee"}, table)
+    assert each.values[:, 0].tolist() == [8.0, 207.0]
+    with pytest.raises(PenaltyError, match=r"in row 1 is -990: costs must not be negative"):
+        BASES["rules"].per_example({("fraud", "fine"): "10 - amount"}, table)
+
+
+FILE = """
+classes = ["fraud", "fine"]
+default = 1.0
+
+[[rule]]
+true = "fraud"
+predicted = "fine"
+cost = "0.2 * amount + 5"
+"""
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_a_file_may_hold_formulas(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text(FILE)
+    found = FormulaPenalty.load(path)
+    assert (found.classes, found.columns) == (("fraud", "fine"), ("amount",))
+    assert found.per_example({"amount": [10.0, 0.0]}).values[:, 0].tolist() == [7.0, 5.0]
+    again = FormulaPenalty.load(found.save(tmp_path / f"again{suffix}"))
+    assert again == found
+    with pytest.raises(PenaltyError, match=r"costs.toml: the cost of 'fraud' -> 'fine' is '0.2"):
+        Penalty.load(path)
+    plain = Penalty.from_rules(2, {}).save(tmp_path / "plain.toml")
+    with pytest.raises(PenaltyError, match=r"plain.toml: has no formulas. Penalty.load\(path\)"):
+        FormulaPenalty.load(plain)
+    path.write_text(FILE.replace("+ 5", "+ five("))
+    with pytest.raises(PenaltyError, match=r"costs.toml: Cost '0.2 \* amount \+ five\(', at char"):
+        FormulaPenalty.load(path)
+
+
+def test_a_large_problem_needs_no_cube() -> None:
+    k, n = 2000, 500
+    amounts = np.random.default_rng(0).random(n)
+    base = Penalty.from_rules(k, {(0, 1): 5.0})
+    each = base.per_example({(0, 1): amounts, (3, "*"): amounts})
+    probs = np.random.default_rng(1).dirichlet(np.full(k, 0.1), n)
+    found = decide(probs, each)
+    rows = [each.penalty(n).expected(probs[n]) for n in range(5)]
+    np.testing.assert_allclose(each.expected(probs)[:5], rows, atol=1e-12)
+    assert found.shape == (n,)
