@@ -25,7 +25,6 @@ def table(*names: str) -> TableFile:
         (("label", "prediction", "label_id"), "label", "prediction", None),
         (("id", "truth", "prob_dog", "prob_cat"), "truth", None, ("prob_cat", "prob_dog")),
         (("truth", "dog", "cat"), "truth", None, ("cat", "dog")),
-        (("truth", "p_0", "p_1"), "truth", None, ("p_0", "p_1")),
         (
             ("truth", "predicted", "proba_cat", "proba_dog"),
             "truth",
@@ -44,6 +43,28 @@ def test_obvious_columns_are_found(
 def test_a_class_called_like_a_column_is_not_taken_for_it() -> None:
     found = choose(table("label", "true", "false"), ("true", "false"))
     assert (found.truth, found.probs) == ("label", ("true", "false"))
+
+
+def test_numbered_columns_are_never_taken_for_named_classes_unless_it_is_said_which() -> None:
+    names = ("truth", "predicted", "p_0", "p_1")
+    found = choose(table(*names), CLASSES)
+    assert found.probs is None
+    assert "the columns p_0, p_1 are left out" in found.notes[0]
+    assert "--classes" in found.notes[0]
+    with pytest.raises(DataError, match=r"nor probabilities.*p_1 are left out.*--classes"):
+        choose(table("truth", "p_0", "p_1"), CLASSES)
+    for options in ({}, {"probs": "p_"}):
+        said = choose(table(*names), CLASSES, label_names=["dog", "cat"], **options)
+        assert said.probs == ("p_1", "p_0")
+    by_default = choose(table(*names), ("0", "1"))
+    assert by_default.probs == ("p_0", "p_1")
+
+
+def test_a_column_called_like_a_class_is_found_where_the_probabilities_have_a_prefix() -> None:
+    names = ("truth", "predicted", "prob_truth", "prob_predicted")
+    found = choose(table(*names), ("truth", "predicted"))
+    assert (found.truth, found.predicted) == ("truth", "predicted")
+    assert found.probs == ("prob_truth", "prob_predicted")
 
 
 def test_named_columns_of_probabilities_are_ordered_by_their_names() -> None:

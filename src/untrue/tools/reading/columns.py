@@ -43,20 +43,22 @@ def choose(
     truth: str | None = None,
     predicted: str | None = None,
     probs: str | None = None,
+    label_names: Sequence[str] | None = None,
 ) -> Columns:
     """What was asked for, and for the rest what is obvious from the names.
 
-    probs is a prefix ("prob_", before every class name or position), or column names with commas.
+    probs        a prefix ("prob_", before every class name), or column names with commas
+    label_names  the names that 0, 1, ... stand for, in the names of columns as among the labels
     """
     notes: list[str] = []
     file.check([name for name in (truth, predicted) if name is not None])
     truth = find_truth(file, classes, truth, needed=True)
     assert truth is not None
-    found = _asked_probs(file, classes, probs, notes) if probs else None
+    found = _asked_probs(file, classes, probs, notes, label_names) if probs else None
     if predicted is None:
         predicted = _guess(file, PREDICTED, classes)
     if found is None:
-        found = _guessed_probs(file, classes, notes, but={truth, predicted})
+        found = _guessed_probs(file, classes, notes, label_names, but={truth, predicted})
     if predicted is None and found is None:
         raise DataError(
             f"{file.path} has no column that is clearly the prediction, nor probabilities; name "
@@ -116,23 +118,34 @@ def _two(
 
 
 def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
-    own = set(classes)
+    # Where a class is called "true", its column of probabilities is not the truth.
+    own = set(classes) if _bare_probs(file, classes) else set[str]()
     plain = {
         name.strip().lower().replace(" ", "_").replace("-", "_"): name
         for name in reversed(file.names)
-        # Where a class is called "true", its column of probabilities is not the truth.
         if name not in own
     }
     return next((plain[name] for name in known if name in plain), None)
 
 
+def _bare_probs(file: TableFile, classes: Sequence[str]) -> bool:
+    """Whether the columns of probabilities are called as the classes are, without a prefix."""
+    there = set(file.names)
+    prefixed = any(there.issuperset(prefix + name for name in classes) for prefix in PREFIXES)
+    return not prefixed and there.issuperset(classes)
+
+
 def _asked_probs(
-    file: TableFile, classes: Sequence[str], probs: str, notes: list[str]
+    file: TableFile,
+    classes: Sequence[str],
+    probs: str,
+    notes: list[str],
+    label_names: Sequence[str] | None,
 ) -> tuple[str, ...]:
     names = [name.strip() for name in probs.split(",")]
     there = set(file.names)
     if len(names) == 1 and names[0] not in there:
-        found = _with_prefix(file, classes, probs)
+        found = _with_prefix(file, classes, probs, label_names)
         if found is None:
             absent = next(name for name in classes if probs + name not in there)
             raise DataError(
@@ -156,9 +169,15 @@ def _asked_probs(
     return tuple(names)
 
 
-def _with_prefix(file: TableFile, classes: Sequence[str], prefix: str) -> tuple[str, ...] | None:
+def _with_prefix(
+    file: TableFile, classes: Sequence[str], prefix: str, label_names: Sequence[str] | None
+) -> tuple[str, ...] | None:
     there = set(file.names)
-    for suffixes in (classes, [str(i) for i in range(len(classes))]):
+    number = {name: str(code) for code, name in enumerate(label_names or ())}
+    numbered = [number[name] for name in classes] if number.keys() >= set(classes) else None
+    for suffixes in (classes, numbered):
+        if suffixes is None:
+            continue
         wanted = tuple(prefix + suffix for suffix in suffixes)
         if there.issuperset(wanted):
             return wanted
@@ -166,10 +185,15 @@ def _with_prefix(file: TableFile, classes: Sequence[str], prefix: str) -> tuple[
 
 
 def _guessed_probs(
-    file: TableFile, classes: Sequence[str], notes: list[str], *, but: set[str | None]
+    file: TableFile,
+    classes: Sequence[str],
+    notes: list[str],
+    label_names: Sequence[str] | None,
+    *,
+    but: set[str | None],
 ) -> tuple[str, ...] | None:
     for prefix in (*PREFIXES, ""):
-        found = _with_prefix(file, classes, prefix)
+        found = _with_prefix(file, classes, prefix, label_names)
         if found is not None and not but.intersection(found):
             return found
     for prefix in PREFIXES:
@@ -178,4 +202,9 @@ def _guessed_probs(
         if any(prefix + name in there for name in classes):
             absent = next(name for name in classes if prefix + name not in there)
             notes.append(f"the columns {listed(begun, 3)} are left out: class {absent!r} has none")
+        elif label_names is None and {f"{prefix}0", f"{prefix}1"} <= there:
+            notes.append(
+                f"the columns {listed(begun, 3)} are left out: which classes 0, 1, ... are is said "
+                "with --classes"
+            )
     return None

@@ -25,7 +25,10 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
         lines = [(n, row) for n, row in enumerate(rows, start=1) if any(row)]
     if not lines:
         raise DataError(f"{path}: the file is empty.")
-    classes = tuple(name.strip() for name in lines[0][1][1:])
+    listed, rows_of = lines[0][1][1:], [row[0] for _, row in lines[1:]]
+    # Blanks around a name are mostly there for looks, but the names may also end in them.
+    exact = set(listed) == set(rows_of)
+    classes = tuple(listed if exact else (name.strip() for name in listed))
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise DataError(
             f"{path}: the header row must name at least two classes, each once, after an empty "
@@ -40,7 +43,7 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
     position = {name: i for i, name in enumerate(classes)}
     seen = set()
     for number, (first, *cells) in lines[1:]:
-        name = first.strip()
+        name = first if exact else first.strip()
         if name not in position:
             hint = nearest(name, classes) or "."
             raise DataError(f"{path}, line {number}: {name!r} is no class of the header{hint}")

@@ -88,7 +88,14 @@ def read_predictions(
 ) -> PredictionTable:
     """Read and check a file of predictions; `classes` as in `audit`."""
     file = open_table(path, delimiter=delimiter)
-    columns = choose(file, penalty.classes, truth=truth, predicted=predicted, probs=probs)
+    columns = choose(
+        file,
+        penalty.classes,
+        truth=truth,
+        predicted=predicted,
+        probs=probs,
+        label_names=classes,
+    )
     wanted: dict[str, Kind] = {columns.truth: "label"}
     wanted |= {columns.predicted: "label"} if columns.predicted else {}
     wanted |= dict.fromkeys(columns.probs or (), "number")
@@ -109,8 +116,15 @@ def read_predictions(
             "the penalty has no class names; its rows are taken for the labels in sorted order: "
             f"{listed(named.classes)}"
         )
-        # Its columns of probabilities are found by the names.
-        columns = choose(file, named.classes, truth=truth, predicted=predicted, probs=probs)
+        # Its columns of probabilities are found by the names, or by their numbers.
+        columns = choose(
+            file,
+            named.classes,
+            truth=truth,
+            predicted=predicted,
+            probs=probs,
+            label_names=classes or named.classes,
+        )
         table = read_table(file, wanted | dict.fromkeys(columns.probs or (), "number"))
     true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
     scores = None

@@ -97,8 +97,9 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
 
 
 def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
+    read: list[str] = []
     with reading(path, "CSV text"), _text(path) as file:
-        first = next(csv.reader(_lines(file, path), delimiter=delimiter), [])
+        first = next(csv.reader(_lines(file, path, read), delimiter=delimiter), [])
     if not any(cell.strip() for cell in first):
         raise DataError(f"{path} is empty: the first line must be a header with column names.")
     if any(not cell.isprintable() and "\udc80" <= max(cell) <= "\udcff" for cell in first):
@@ -111,7 +112,31 @@ def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
                     f"{path} has one column only, {first[0]!r} in line 1: its cells seem to be "
                     f"separated by {name}. Say so with --delimiter {option}."
                 )
-    return tuple(cell.strip() for cell in first)
+    # Blanks around a name are mostly there for looks; inside quotes they belong to it.
+    quoted = _in_quotes("".join(read), delimiter)
+    if len(quoted) != len(first):
+        quoted = [False] * len(first)
+    return tuple(cell if keep else cell.strip() for cell, keep in zip(first, quoted, strict=True))
+
+
+def _in_quotes(header: str, delimiter: str) -> list[bool]:
+    """Whether each cell of a header stands in quotes.
+
+    >>> _in_quotes('a, b,"c, d "\\n', ",")
+    [False, False, True]
+    """
+    between = re.escape(delimiter)
+    cell = re.compile(rf'("(?:[^"]|"")*")?[^{between}\r\n]*({between}|\r?\n|\r|$)')
+    found, position = [], 0
+    while position <= len(header):
+        match = cell.match(header, position)
+        if match is None:
+            break
+        found.append(match[1] is not None)
+        position = match.end()
+        if match[2] != delimiter:
+            break
+    return found
 
 
 def _text(path: Path) -> IO[str]:
@@ -124,8 +149,8 @@ def _text(path: Path) -> IO[str]:
     )
 
 
-def _lines(file: IO[str], path: Path) -> Iterator[str]:
-    """The lines of a header, which may be several, and are not without end."""
+def _lines(file: IO[str], path: Path, read: list[str]) -> Iterator[str]:
+    """The lines of a header, which may be several, and are not without end; added to `read`."""
     left = LONGEST_HEADER
     while line := file.readline(left + 1):
         left -= len(line)
@@ -134,6 +159,7 @@ def _lines(file: IO[str], path: Path) -> Iterator[str]:
                 f"{path}: the header has more than {LONGEST_HEADER:,} characters. Has the file no "
                 "line ends?"
             )
+        read.append(line)
         yield line
 
 
