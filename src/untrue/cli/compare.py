@@ -120,7 +120,7 @@ def _data(
 ) -> RunData | KnownData:
     """A data set of the lab by its name, or a person's own by its path."""
     from untrue.lab import run_data
-    from untrue.lab.data import NAMES
+    from untrue.lab.data import IMAGES
     from untrue.lab.own_data import OwnData
     from untrue.tools.reading.features import split_columns
 
@@ -134,7 +134,7 @@ def _data(
         classes=classes,
         label_names=tuple(options.names(own.classes) or ()),
     )
-    if data not in NAMES:
+    if data not in IMAGES:
         return run_data.own(given)
     run_data.check_unread(data, given)
     return run_data.known(data) if machine.dry_run else run_data.named(data, machine.data_dir)

@@ -50,7 +50,9 @@ def show(
 
 @app.command(epilog="Example: `untrue data get mnist --data-dir ~/datasets`")
 def get(
-    name: Annotated[str, typer.Argument(help="mnist, fashion-mnist, cifar10 or cifar100.")],
+    name: Annotated[
+        str, typer.Argument(help="One that is not built in, as `untrue data list` names it.")
+    ],
     data_dir: DataDir = None,
     mirror: Annotated[
         list[str] | None,

@@ -11,7 +11,7 @@ import numpy as np
 from untrue import networks
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.compare_scales import settings_of
-from untrue.lab.data import NAMES, Dataset, Facts, facts, load
+from untrue.lab.data import IMAGES, Dataset, Facts, facts, load
 from untrue.lab.own_data import Opened, OwnData
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
@@ -131,8 +131,8 @@ def own(reading: OwnData) -> OwnRunData:
     """A person's own data, read as `reading` says."""
     if not reading.path.exists():
         raise ArgumentError(
-            f"`data` must be a data set ({', '.join(NAMES)}), or a path to your own; there is no "
-            f"{str(reading.path)!r}{nearest(str(reading.path), NAMES) or '.'}"
+            f"`data` must be a data set ({', '.join(IMAGES)}), or a path to your own; there is no "
+            f"{str(reading.path)!r}{nearest(str(reading.path), IMAGES) or '.'}"
         )
     opened = reading.open()
     warn_of_absent(opened.classes, {opened.classes[i] for i in np.unique(opened.labels)})

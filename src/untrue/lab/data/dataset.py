@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.lab.data import builtin, names
 from untrue.lab.data.download import fetch
 from untrue.lab.data.facts import facts
 from untrue.lab.data.formats import Bytes, Labels, read_cifar, read_idx
 from untrue.lab.data.places import Files, expected, find, plain_name
-from untrue.lab.data.sources import FILES, Source, source
+from untrue.lab.data.sources import FILES, IMAGES, Source, source
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -61,6 +61,11 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
     if wanted is None:
         parts = builtin.digits() if name == "digits" else builtin.mnist_5k()
         return Dataset(name, *parts, names.DIGITS)
+    if wanted.form == "table":
+        raise ArgumentError(
+            f"{name!r} is a table; experiments on images take {', '.join(IMAGES)}. Read it with "
+            "untrue.lab.data.tables.load_table."
+        )
     files = find(wanted, data_dir)
     if files is None:
         files = expected(wanted, fetch(wanted, data_dir))

@@ -20,14 +20,14 @@ class Facts:
     """A data set as it is published.
 
     classes: in the order of the labels. groups: super-class to classes, empty when there are none.
-    image_shape: channels, height, width.
+    image_shape: channels, height, width; of a table, the number of columns.
     """
 
     name: str
     about: str
     classes: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]]
-    image_shape: tuple[int, int, int]
+    image_shape: tuple[int, ...]
     train_images: int
     test_images: int
 
@@ -41,13 +41,15 @@ class Facts:
         return Hierarchy.from_groups(self.groups, classes=self.classes)
 
 
-SIZES = {
+SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
     "digits": ((1, 8, 8), 1_442, 355),
     "mnist-5k": ((1, 28, 28), 4_000, 1_000),
     "mnist": ((1, 28, 28), 60_000, 10_000),
     "fashion-mnist": ((1, 28, 28), 60_000, 10_000),
     "cifar10": ((3, 32, 32), 50_000, 10_000),
     "cifar100": ((3, 32, 32), 50_000, 10_000),
+    "kdd99": ((41,), 494_021, 311_029),
+    "german": ((20,), 1_000, 0),
 }
 
 

@@ -13,6 +13,7 @@ from untrue.lab.data.dataset import load, read
 from untrue.lab.data.download import fetch, sha256
 from untrue.lab.data.places import Files, expected, find, plain_name, roots
 from untrue.lab.data.sources import BUILT_IN, NAMES, Source, source
+from untrue.lab.data.tables import read_table_data
 
 __all__ = ["Entry", "Verdict", "check", "get", "listing"]
 
@@ -88,9 +89,18 @@ def verdict(name: str, data_dir: str | Path | None) -> Verdict:
     if files is None:
         part = incomplete(wanted, data_dir)
         return Verdict(name, "bad", part) if part else Verdict(name, "absent", "not here")
-    data = read(wanted, files)
-    detail = f"{counts(len(data.train_images), len(data.test_images))}, {origin(wanted, files)}"
+    detail = f"{_read_counts(wanted, files)}, {origin(wanted, files)}"
     return Verdict(name, "ok", detail, files.folder, files.size)
+
+
+def _read_counts(wanted: Source, files: Files) -> str:
+    """Read a data set whole, and say how much there is."""
+    if wanted.form == "table":
+        table = read_table_data(wanted, files)
+        test = "" if table.test is None else f" and {len(table.test):,} test"
+        return f"{len(table.train):,} training{test} rows"
+    data = read(wanted, files)
+    return counts(len(data.train_images), len(data.test_images))
 
 
 def counts(train: int, test: int) -> str:

