@@ -22,6 +22,7 @@ ROOMS = [
     "networks",
     "losses",
     "functional",
+    "newton",
     "reference",
     "exits",
     "budgets",

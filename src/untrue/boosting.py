@@ -42,7 +42,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from untrue import reference
+from untrue import newton, reference
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
@@ -172,21 +172,25 @@ class Objective:
     unmatched: tuple[str, ...] = ()
 
     # XGBoost looks for an argument named `sample_weight`, LightGBM counts arguments.
-    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
+    def __call__(
+        self, first: Any, second: Any, sample_weight: Any = None
+    ) -> tuple[newton.Singles, newton.Singles]:
         call = _read_call(
             first, second, sample_weight, len(self.costs), raw=True, unmatched=self.unmatched
         )
-        rows = self.costs[call.target]
-        gradient, bound = reference.newton_terms(
-            call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
+        gradient, bound = newton.newton_terms(
+            call.logits,
+            call.target,
+            self.costs,
+            loss=self.loss,
+            alpha=self.alpha,
+            scale=1.0 if call.single else self.scale,
+            weight=call.weight,
         )
         if call.single:
             gradient, bound = gradient[:, 1:], bound[:, 1:]
-        else:
-            bound *= self.scale
-        if call.weight is not None:
-            gradient, bound = gradient * call.weight[:, None], bound * call.weight[:, None]
-        return gradient.reshape(call.shape), np.maximum(bound, LEAST_HESSIAN).reshape(call.shape)
+        bound = np.maximum(bound, np.float32(LEAST_HESSIAN))
+        return gradient.reshape(call.shape), bound.reshape(call.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,6 @@ rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from untrue import boosting
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.newton import threads
 from untrue.penalty import Penalty
 from untrue.tools.fitting.learners import (
     BoosterSettings,
@@ -59,7 +59,7 @@ class BoosterPredictor:
 
     def logits(self, inputs: npt.NDArray[Any]) -> FloatArray:
         if self.library == "lightgbm":
-            scores = self.booster.predict(inputs, raw_score=True, num_threads=_threads())
+            scores = self.booster.predict(inputs, raw_score=True, num_threads=threads())
         else:
             scores = self.booster.predict(
                 _matrix(inputs, self.categorical),
@@ -226,7 +226,7 @@ def _train_lightgbm(
         "seed": seed,
         "deterministic": True,
         "force_row_wise": True,
-        "num_threads": _threads(),
+        "num_threads": threads(),
         "verbosity": -1,
         "metric": "none",
     }
@@ -288,7 +288,7 @@ def _train_xgboost(
         "base_score": 0.0,
         "disable_default_eval_metric": True,
         "seed": seed,
-        "nthread": _threads(),
+        "nthread": threads(),
         "verbosity": 0,
     }
     own = None
@@ -315,7 +315,7 @@ def _matrix(inputs: npt.NDArray[Any], categorical: tuple[int, ...], labels: Any 
     xgboost = _library("xgboost")
     kinds = ["c" if j in set(categorical) else "float" for j in range(inputs.shape[1])]
     return xgboost.DMatrix(
-        inputs, labels, feature_types=kinds, enable_categorical=True, nthread=_threads()
+        inputs, labels, feature_types=kinds, enable_categorical=True, nthread=threads()
     )
 
 
@@ -323,11 +323,6 @@ def _log_shares(labels: IntArray, k: int) -> FloatArray:
     """Logarithms of the class frequencies, each class counted once more than it is."""
     counts = np.bincount(labels, minlength=k) + 1.0
     return np.asarray(np.log(counts / counts.sum()))
-
-
-def _threads() -> int:
-    """Of the library, as many as there are cores for this process, or OMP_NUM_THREADS."""
-    return int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
 
 
 def _library(name: str) -> Any:
