@@ -25,18 +25,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks import record
-from untrue import (
-    BilinearLoss,
-    ClassWeightedLoss,
-    CostRegressionLoss,
-    CostSmoothedLoss,
-    HierarchicalLoss,
-    Hierarchy,
-    LogBilinearLoss,
-    Penalty,
-    SquaredEMDLoss,
-)
+from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
 from untrue.lab.machine import hardware
+from untrue.losses import registry
 
 ALPHA = 0.5
 DENSE = (10, 100, 1_000, 10_000)
@@ -103,15 +94,13 @@ def losses(k: int) -> dict[str, Step]:
 
 
 def rivals(k: int) -> dict[str, Step]:
-    """Other losses that know what a mistake costs, by a tree."""
+    """The other losses of the comparison that take k outputs, by a tree."""
     tree = taxonomy(k)
-    penalty = Penalty.from_hierarchy(tree)
+    made_of = {"tree": tree, "penalty": Penalty.from_hierarchy(tree)}
     return {
-        "rival: class-weighted": ClassWeightedLoss(penalty),
-        "rival: cost-smoothed": CostSmoothedLoss(penalty),
-        "rival: squared-emd": SquaredEMDLoss(penalty),
-        "rival: sosr": CostRegressionLoss(penalty),
-        "rival: hxe": HierarchicalLoss(tree),
+        f"rival: {entry.name}": entry.loss_class(*(made_of[need] for need in entry.needs))
+        for entry in registry.COMPARED[1:]
+        if entry.name not in registry.MIXED and entry.outputs != "nodes"
     }
 
 
