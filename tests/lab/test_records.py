@@ -67,6 +67,7 @@ OTHER_SETUPS = {
     "augment": True,
     "limit_train": 100,
     "limit_test": 100,
+    "exits": 3,
 }
 
 
@@ -86,7 +87,12 @@ def test_the_id_depends_on_every_option_of_the_setup(option: str) -> None:
 
 def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
     fields = {field.name for field in dataclasses.fields(RunConfig)}
-    assert fields == {*OTHER_VALUES, "setup", "strength"}
+    assert fields == {*OTHER_VALUES, "setup", "strength", "exit_costs"}
+    several = dataclasses.replace(
+        TREATED, setup=setup(exits=2), penalty=PenaltySpec("groups", 1.0, 5.0)
+    )
+    kinds = ("same", "text", "printed")
+    assert len({dataclasses.replace(several, exit_costs=kind).run_id for kind in kinds}) == 3
     costly = dataclasses.replace(MATRIX, costs=((0, 1, 2), (1, 0, 2), (2, 8, 0)))
     runs = [RIVAL, dataclasses.replace(RIVAL, strength=5.0)]
     runs += [dataclasses.replace(RIVAL, penalty=spec) for spec in (MATRIX, costly)]

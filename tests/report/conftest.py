@@ -14,6 +14,8 @@ from untrue.lab.plans import paper_plan
 from untrue.lab.records import (
     DatasetInfo,
     Decision,
+    EarlyStop,
+    ExitResult,
     PenaltySpec,
     Provenance,
     RunConfig,
@@ -47,9 +49,20 @@ def made_up(config: RunConfig, info: DatasetInfo) -> RunResult:
         np.fill_diagonal(rate, 100)
         return rng.poisson(rate).astype(np.int64)
 
+    n_exits = config.setup.exits
+    exits = [
+        ExitResult(1e6 * (i + 1) ** 2, drawn(config.penalty, 0.5 * (i + 1) / n_exits), 1.1)
+        for i in range(n_exits)
+    ]
+    stops = [
+        EarlyStop(threshold, 4.0 - saved, saved, (3, 2, 1), drawn(config.penalty, 0.5 - saved / 2))
+        for threshold, saved in ((0.0, 0.0), (0.4, 0.25), (0.6, 0.3), (5.0, 0.8))
+    ]
     return RunResult(
         config=config,
         status="ok",
+        exits=tuple(exits) if n_exits > 1 else (),
+        stops=tuple(stops) if n_exits > 1 else (),
         provenance=Provenance(1.5, "2026-01-02T03:04:05+00:00", "cpu", 1, "a box", (("x", "1"),)),
         confusion=drawn(config.penalty, config.alpha),
         decisions=tuple(Decision(spec, drawn(spec, 0.5)) for spec in config.score_on),

@@ -31,8 +31,8 @@ def run(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="masked-zone, hierarchy, small-sample or demo; or a TOML file that names one "
-            "and sets its axes."
+            help="masked-zone, hierarchy, small-sample, exits or demo; or a TOML file that names "
+            "one and sets its axes."
         ),
     ],
     out: Annotated[
@@ -50,6 +50,7 @@ def run(
     loss: Annotated[str | None, axis(f"Losses: {','.join(registry.MIXED)}")] = None,
     zone_size: Annotated[str | None, axis("Cells of the masked zones: 10,30")] = None,
     small_count: Annotated[str | None, axis("Images left of small classes: 0,10,50")] = None,
+    exits: Annotated[str | None, axis("Exits of the network, in the experiment exits.")] = None,
     runs: options.Runs = options.USUAL_RUNS,
     training: options.Training = options.USUAL_TRAINING,
     optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
@@ -72,6 +73,7 @@ def run(
         scale = scale or scale_text
     scale = scale or "desk"
     axes = {"alpha": alpha, "loss": loss, "zone_size": zone_size, "small_count": small_count}
+    axes |= {"exits": exits}
     values |= {n: experiments.read(n, text) for n, text in axes.items() if text is not None}
     for group in (runs, training, optimizing):
         values |= options.given(group)

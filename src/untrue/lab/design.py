@@ -36,6 +36,7 @@ class Setup:
     data: name of the data set. network, width: see `untrue.networks.build`.
     validation: training examples held back.
     limit_train, limit_test: only so many images, drawn class by class with the seed 0.
+    exits: of the network; each is trained.
     """
 
     data: str
@@ -45,8 +46,10 @@ class Setup:
     validation: int = 0
     limit_train: int | None = None
     limit_test: int | None = None
+    exits: int = 1
 
     def __post_init__(self) -> None:
+        check_count("exits", self.exits)
         check_number("width", self.width, 0.0, ends=False)
         check_number("width", self.width, 0.0, WIDEST)
         check_count("validation", self.validation, least=0)

@@ -69,7 +69,7 @@ class Experiment:
 
     name: str
     title: str
-    kind: Literal["zone", "hierarchy", "small"]
+    kind: Literal["zone", "hierarchy", "small", "exits"]
     usual: Mapping[str, Any]
     scales: Mapping[str, Mapping[str, Any]]
     by_data: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
@@ -187,6 +187,36 @@ EXPERIMENTS: dict[str, Experiment] = {
                 "validation": 0,
                 "patience": 0,
                 "limit_train": 2000,
+                "limit_test": 1000,
+            },
+        },
+    ),
+    "exits": Experiment(
+        name="exits",
+        title="Several exits: do early ones learn the coarse question?",
+        kind="exits",
+        usual={
+            "data": "cifar100",
+            "network": "cnn",
+            "exits": 3,
+            "alpha": (0.0, 0.5),
+            "loss": ("bilinear",),
+            "repetitions": 3,
+            "epochs": 30,
+            "batch_size": 128,
+            "validation": 5000,
+            "normalization": "max",
+            "augment": True,
+        },
+        scales={
+            "paper": {},
+            "desk": {"epochs": 8},
+            "smoke": {
+                "repetitions": 1,
+                "epochs": 1,
+                "width": 0.25,
+                "validation": 500,
+                "limit_train": 2500,
                 "limit_test": 1000,
             },
         },

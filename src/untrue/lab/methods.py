@@ -15,7 +15,8 @@ from untrue.errors import UntrueWarning
 from untrue.lab import scoring
 from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunConfig
 from untrue.lab.scoring import Labels, Probs
-from untrue.losses import registry
+from untrue.losses import MultiExitLoss, registry
+from untrue.penalty import Penalty
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
@@ -49,6 +50,8 @@ class Scored:
 def build(config: RunConfig, info: DatasetInfo) -> Method:
     """The method of a run. A loss with tensors of its own is an `nn.Module`, still on the CPU."""
     k, entry = len(info.classes), registry.find(config.loss)
+    if config.setup.exits > 1:
+        return Method(_of_exits(config, info), k)
     if config.is_baseline:
         return Method(F.cross_entropy, k)
     with warnings.catch_warnings():
@@ -100,6 +103,24 @@ def score(
         temperature=more.temperature,
         ece=more.ece,
     )
+
+
+def _of_exits(config: RunConfig, info: DatasetInfo) -> MultiExitLoss:
+    """The loss of a network with several exits, all of which count alike."""
+    n, entry = config.setup.exits, registry.find(config.loss)
+    strength = None if config.knob is None else config.knob[1]
+    losses = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrueWarning)
+        for number in range(1, n + 1):
+            needs: list[Any] = []
+            if config.penalty is not None and config.exit_costs == "same":
+                needs = _needs(entry, config.penalty, info)
+            elif config.penalty is not None and config.exit_costs != "same":
+                tree, cost = scoring.tree(config.penalty, info), config.penalty.outside
+                needs = [Penalty.for_exit(tree, number, n, cost=cost, reading=config.exit_costs)]
+            losses.append(entry.make(*needs, strength=strength))
+    return MultiExitLoss(losses)
 
 
 def _needs(entry: registry.LossEntry, spec: PenaltySpec, info: DatasetInfo) -> list[Any]:

@@ -70,6 +70,11 @@ class PaperPlan:
                 raise ArgumentError(f"`{name}` needs at least one value in {self.name}.")
             if name != used and getattr(self.grid, name):
                 raise ArgumentError(f"`{name}` has no meaning in {self.name}.")
+        if (self.design.setup.exits > 1) != (self.experiment.kind == "exits"):
+            raise ArgumentError(
+                "`exits` must be 2 or more in the experiment exits, and 1 in every other; "
+                f"got {self.design.setup.exits} in {self.name}."
+            )
 
     @property
     def name(self) -> str:
@@ -82,6 +87,7 @@ class PaperPlan:
             "zone": 1 + treated * len(self.grid.zone_size),
             "hierarchy": 1 + treated,
             "small": 1 + (1 + treated) * len(self.grid.small_count),
+            "exits": 2 + 2 * treated,
         }
         return each[self.experiment.kind] * self.design.repetitions
 
@@ -99,6 +105,8 @@ class PaperPlan:
             )
         if self.experiment.kind == "hierarchy":
             return tuple(c for seed in seeds for c in self._group_runs(self._baseline(seed)))
+        if self.experiment.kind == "exits":
+            return tuple(c for seed in seeds for c in self._exit_runs(seed))
         baselines = tuple(self._baseline(seed) for seed in seeds)
         found = [result for c in baselines if (result := finished(c.run_id)) is not None]
         good = [result for result in found if result.status == "ok"]
@@ -124,6 +132,17 @@ class PaperPlan:
             )
             runs += self._group_runs(baseline)
         return runs
+
+    def _exit_runs(self, seed: int) -> list[RunConfig]:
+        """One exit; several by cross-entropy; by the final penalty at each; and by A(l)."""
+        several = dataclasses.replace(
+            self._baseline(seed), calibrate=self.design.setup.validation > 0
+        )
+        one = dataclasses.replace(several, setup=dataclasses.replace(several.setup, exits=1))
+        final = self._group_runs(several)
+        alike = PenaltySpec("groups", 1.0, 1.0)
+        growing = [dataclasses.replace(run, penalty=alike, exit_costs="text") for run in final[1:]]
+        return [one, *final, *growing]
 
     def _group_runs(self, baseline: RunConfig) -> list[RunConfig]:
         spec = dataclasses.replace(GROUP_COSTS, normalization=self.design.normalization)

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_number, check_seed
+from untrue.checks import check_choice, check_number, check_seed
 from untrue.errors import ArgumentError
 from untrue.lab.design import Setup
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
@@ -32,6 +32,8 @@ __all__ = [
     "Counts",
     "DatasetInfo",
     "Decision",
+    "EarlyStop",
+    "ExitResult",
     "PenaltySpec",
     "Provenance",
     "RunConfig",
@@ -60,6 +62,8 @@ class RunConfig:
     score_on: cost matrices for the least-expected-cost decision on the test images. They are
     used after training, so a baseline may be scored on more of them later without training.
     calibrate: decide by them once more, at the temperature that suits the validation images.
+    exit_costs: with several exits, the penalty of each: "same" at all, or A(l) by the groups of
+    the penalty, as the paper's text has it or as it is printed (see `Penalty.for_exit`).
     """
 
     setup: Setup
@@ -72,6 +76,7 @@ class RunConfig:
     strength: float | None = None
     score_on: tuple[PenaltySpec, ...] = ()
     calibrate: bool = False
+    exit_costs: Literal["same", "text", "printed"] = "same"
 
     def __post_init__(self) -> None:
         known = [entry.name for entry in registry.COMPARED]
@@ -87,8 +92,21 @@ class RunConfig:
                 f"loss, an alpha above 0 and a penalty; got {self.loss!r}, alpha {self.alpha:g}, "
                 f"{'a' if self.penalty else 'no'} penalty."
             )
+        self._check_exits()
         if self.calibrate and not self.setup.validation:
             raise ArgumentError("`calibrate` needs `validation` examples; got validation 0.")
+
+    def _check_exits(self) -> None:
+        check_choice("exit_costs", self.exit_costs, ("same", "text", "printed"))
+        several = self.setup.exits > 1
+        grouped = self.penalty is not None and self.penalty.kind == "groups"
+        if self.exit_costs != "same" and not (several and grouped):
+            raise ArgumentError(
+                f"`exit_costs` {self.exit_costs!r} needs several exits and a penalty by groups; "
+                f"got {self.setup.exits} and {'one' if grouped else 'none'}."
+            )
+        if several and registry.find(self.loss).outputs != "softmax":
+            raise ArgumentError(f"The loss {self.loss!r} is for networks with one exit.")
 
     def _check_strength(self) -> None:
         knob = registry.find(self.loss).knob if self._is_rival else None
@@ -146,6 +164,10 @@ class RunConfig:
             parts.append(f"n={self.penalty.zone_size}")
         if self.small_count is not None:
             parts.append(f"small={self.small_count}")
+        if self.setup.exits > 1:
+            parts.append(f"exits={self.setup.exits}")
+        if self.exit_costs != "same":
+            parts.append(f"A(l) {self.exit_costs}")
         return " ".join([*parts, f"seed={self.seed}"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,6 +201,32 @@ class Decision:
     calibrated: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ExitResult:
+    """One exit on all test images. work: multiplications for one image up to it, its head and
+    those before it included. confusion: by the most probable label. temperature: that suits its
+    probabilities of the validation images; 1 without such images.
+    """
+
+    work: float
+    confusion: Counts
+    temperature: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class EarlyStop:
+    """The test images, each answered by least expected cost at the first exit where that is below
+    the threshold. seconds: it took, all images, with later stages run on what remained. by_exit:
+    how many stopped at each. saved: share of the multiplications.
+    """
+
+    threshold: float
+    seconds: float
+    saved: float
+    by_exit: tuple[int, ...]
+    confusion: Counts
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provenance:
     """Where, when and with what a run was made. It does not change what was computed."""
@@ -204,6 +252,8 @@ class RunResult:
     `train_losses` and `validation_losses` (empty without validation) have one value per epoch;
     `best_epoch` (from 1) is the one whose weights were scored; `test_loss` is the mean
     cross-entropy on the test images; `train_images` were trained on after split and limits.
+    `exits` and `stops` (by the costs of `score_on`) are those of a network with several exits, and
+    everything else is about its last exit.
     status "failed": `error` is the traceback, the numbers are empty.
     """
 
@@ -221,6 +271,8 @@ class RunResult:
     error: str = ""
     temperature: float | None = None
     ece: tuple[float, float] | None = None
+    exits: tuple[ExitResult, ...] = ()
+    stops: tuple[EarlyStop, ...] = ()
 
     @property
     def run_id(self) -> str:

@@ -25,6 +25,8 @@ from untrue.lab.records import (
     Counts,
     DatasetInfo,
     Decision,
+    EarlyStop,
+    ExitResult,
     PenaltySpec,
     Provenance,
     RunConfig,
@@ -39,6 +41,8 @@ RUN, SWEEP, DATASET = "run", "sweep", "dataset"
 OTHER = "Choose another --out."
 CONFUSION, PROBS = "confusion", "probs"
 STATES = ("ok", "failed")
+# What of a run has confusion matrices of its own: the name of its arrays, and of its field.
+_NESTED = {"decision": "decisions", "exit": "exits", "stop": "stops"}
 
 
 class Store:
@@ -178,13 +182,16 @@ def _whole(found: T | Damaged | None) -> T | None:
 
 def _from_run(result: RunResult, probs: npt.NDArray[np.float32] | None) -> Entry:
     arrays = {CONFUSION: result.confusion}
-    for number, decision in enumerate(result.decisions):
-        arrays[f"decision {number}"] = decision.confusion
+    for kind, records in _NESTED.items():
+        for number, record in enumerate(getattr(result, records)):
+            arrays[f"{kind} {number}"] = record.confusion
     facts = {
         **fields_of(result),
         "config": result.config.to_dict(),
         "provenance": fields_of(result.provenance),
         "decisions": [[d.costs.to_dict(), d.calibrated] for d in result.decisions],
+        "exits": [[e.work, e.temperature] for e in result.exits],
+        "stops": [[s.threshold, s.seconds, s.saved, s.by_exit] for s in result.stops],
     }
     del facts["confusion"]
     return Entry(
@@ -205,6 +212,14 @@ def _to_run(entry: Entry) -> RunResult:
         Decision(PenaltySpec.from_dict(costs), _counts(entry, f"decision {number}", k), calibrated)
         for number, (costs, calibrated) in enumerate(fields.pop("decisions"))
     )
+    exits = tuple(
+        ExitResult(work, _counts(entry, f"exit {number}", k), temperature)
+        for number, (work, temperature) in enumerate(fields.pop("exits"))
+    )
+    stops = tuple(
+        EarlyStop(threshold, seconds, saved, tuple(by_exit), _counts(entry, f"stop {number}", k))
+        for number, (threshold, seconds, saved, by_exit) in enumerate(fields.pop("stops"))
+    )
     for name in ("train_losses", "validation_losses", "ece"):
         fields[name] = None if fields[name] is None else tuple(fields[name])
     provenance = dict(fields.pop("provenance"))
@@ -214,6 +229,8 @@ def _to_run(entry: Entry) -> RunResult:
         provenance=Provenance(**provenance),
         confusion=_counts(entry, CONFUSION, k),
         decisions=decisions,
+        exits=exits,
+        stops=stops,
         **fields,
     )
 

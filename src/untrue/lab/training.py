@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from untrue.lab import methods
 from untrue.lab.data import Dataset
+from untrue.lab.exit_scores import score_exits
 from untrue.lab.machine import provenance
 from untrue.lab.own_data import Opened
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
@@ -65,7 +66,7 @@ def train(
     method = methods.build(config, info)
     parts = _parts(config, data)
     setup, shape = config.setup, parts.train[0].shape[1:]
-    spec = choose(setup.network, shape, method.n_outputs, width=setup.width)
+    spec = choose(setup.network, shape, method.n_outputs, width=setup.width, exits=setup.exits)
     watched = Examples.place(*parts.validation, place)
     network, history = train_new(
         spec,
@@ -87,6 +88,7 @@ def train(
         parts.test[1],
         held_back=(_outputs(network, watched), parts.validation[1]) if config.calibrate else None,
     )
+    exits, stops = score_exits(network, config, info, test, watched)
     result = RunResult(
         config=config,
         status="ok",
@@ -103,6 +105,8 @@ def train(
         parameters=parameter_count(network),
         temperature=scored.temperature,
         ece=scored.ece,
+        exits=exits,
+        stops=stops,
     )
     return Trained(result, scored.probs, network)
 

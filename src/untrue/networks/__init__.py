@@ -33,7 +33,8 @@ def build(
     width: float = 1.0,
     n_classes: int | None = None,
     inputs: tuple[int, ...] | None = None,
-) -> nn.Sequential:
+    exits: int = 1,
+) -> nn.Module:
     """A network by its name, from inputs (N, *inputs) to logits (N, n_classes).
 
     The paper's: "mnist" (1,256,080 parameters), "cifar10" (2,413,418), "cifar100" (2,503,508: more
@@ -45,6 +46,8 @@ def build(
     width      factor on the channels and hidden units
     n_classes  outputs, when not the paper's
     inputs     (features,) or (channels, height, width), where the network takes any
+    exits      more than 1: an `untrue.networks.exits.ExitNetwork`, which gives a list of logits,
+               one an exit; for the networks whose `Facts` allow it
 
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080
@@ -56,10 +59,10 @@ def build(
             f"Network {name!r} takes any data: give `inputs`, (features,) or (channels, height, "
             "width), and `n_classes`."
         )
-    return from_spec(choose(name, inputs, n_classes, width=width))
+    return from_spec(choose(name, inputs, n_classes, width=width, exits=exits))
 
 
-def from_spec(spec: NetworkSpec) -> nn.Sequential:
+def from_spec(spec: NetworkSpec) -> nn.Module:
     """The network of a spec, with first weights drawn from torch's random numbers."""
     check(spec.name, spec.inputs)
     if spec.name in ("linear", "mlp", "cnn"):
@@ -71,7 +74,7 @@ def from_spec(spec: NetworkSpec) -> nn.Sequential:
     return paper.build(spec)
 
 
-def place(network: nn.Sequential, device: torch.device) -> nn.Sequential:
+def place(network: nn.Module, device: torch.device) -> nn.Module:
     """The network on the device, in channels-last memory, where its convolutions are fastest."""
     import torch
 

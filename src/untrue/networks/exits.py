@@ -75,6 +75,12 @@ class ExitNetwork(nn.Module):
         return ExitAnswers(labels, exits, costs, rule, read_work(work, self.n_exits))
 
 
+def joined(blocks: Sequence[list[nn.Module]], n_exits: int) -> list[list[nn.Module]]:
+    """Blocks as that many stages: those too many are part of the first."""
+    first = len(blocks) - n_exits + 1
+    return [[part for block in blocks[:first] for part in block], *blocks[first:]]
+
+
 def check_exits(rule: ExitRule, n_exits: int, calibrated: Sequence[Any] | None) -> None:
     if rule.n_exits != n_exits:
         raise ArgumentError(f"`rule` is for {rule.n_exits} exits; the network has {n_exits}.")

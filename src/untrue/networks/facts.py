@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from untrue.checks import check_count
 from untrue.errors import ArgumentError, nearest
 
 
@@ -16,12 +17,14 @@ class Facts:
     macs       multiplications for one input, at width 1; where inputs are of any size, the usual
     inputs     the one shape it takes, or None
     n_classes  outputs unless others are asked for; None: must be given
+    exits      how many it can have, at most
     """
 
     takes: Literal["image", "any"]
     macs: float
     inputs: tuple[int, ...] | None = None
     n_classes: int | None = None
+    exits: int = 1
 
 
 NETWORKS = {
@@ -32,7 +35,7 @@ NETWORKS = {
     "digits": Facts("image", 26e3, (1, 8, 8), 10),
     "linear": Facts("any", 1e3),
     "mlp": Facts("any", 2e4),
-    "cnn": Facts("image", 2e7),
+    "cnn": Facts("image", 2e7, exits=3),
 }
 
 
@@ -42,12 +45,14 @@ class NetworkSpec:
 
     inputs  (features,), or (channels, height, width) for images
     width   factor on the channels and units of the hidden layers
+    exits   1: a network that gives logits; more: one that gives a list of them, one an exit
     """
 
     name: str
     inputs: tuple[int, ...]
     n_classes: int
     width: float = 1.0
+    exits: int = 1
 
 
 def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
@@ -75,11 +80,22 @@ def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
 
 
 def choose(
-    name: str | None, inputs: tuple[int, ...], n_classes: int, *, width: float = 1.0
+    name: str | None,
+    inputs: tuple[int, ...],
+    n_classes: int,
+    *,
+    width: float = 1.0,
+    exits: int = 1,
 ) -> NetworkSpec:
     """The network asked for, or the one that suits the inputs: 'cnn' for images, else 'mlp'."""
     name = name or ("cnn" if len(inputs) == 3 else "mlp")
     check(name, inputs)
     if not 0.0 < width < float("inf"):
         raise ArgumentError(f"`width` must be positive; got {width}.")
-    return NetworkSpec(name, tuple(inputs), n_classes, width)
+    check_count("exits", exits)
+    most = NETWORKS[name].exits
+    if exits > most:
+        able = [each for each, facts in NETWORKS.items() if facts.exits >= exits]
+        others = f"So many have: {', '.join(able)}." if able else "No network has so many."
+        raise ArgumentError(f"Network {name!r} has at most {most} exits; got {exits}. {others}")
+    return NetworkSpec(name, tuple(inputs), n_classes, width, exits)

@@ -24,13 +24,18 @@ class Normalize(nn.Module):
         return (images.float() - self.mean) / self.scale
 
 
-def learn_scale(network: nn.Sequential, images: Tensor) -> None:
-    """Give a network that starts with `Normalize` the mean and deviation of images (N, H, W, C).
+def scale_of(network: nn.Module) -> Normalize | None:
+    """The part of a network that knows the scale of its images, if it has one."""
+    return next((part for part in network.modules() if isinstance(part, Normalize)), None)
+
+
+def learn_scale(network: nn.Module, images: Tensor) -> None:
+    """Give a network with a `Normalize` the mean and deviation of images (N, H, W, C).
 
     Bytes count as the floats in [0, 1] that the network will see.
     """
-    first = network[0]
-    if not isinstance(first, Normalize):
+    first = scale_of(network)
+    if first is None:
         return
     sample = images[: SAMPLE // max(1, images[0].numel()) + 1].double()
     if images.dtype == torch.uint8:

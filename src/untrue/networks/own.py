@@ -6,6 +6,7 @@ import math
 
 from torch import nn
 
+from untrue.networks.exits import ExitNetwork, joined
 from untrue.networks.facts import NetworkSpec
 from untrue.networks.normalize import Normalize
 
@@ -13,8 +14,8 @@ HIDDEN = (128, 64)
 CHANNELS = (32, 64, 128)
 
 
-def build(spec: NetworkSpec) -> nn.Sequential:
-    """A network from inputs (N, *spec.inputs) to logits (N, k)."""
+def build(spec: NetworkSpec) -> nn.Module:
+    """A network from inputs (N, *spec.inputs) to logits (N, k), or to a list of those."""
     start = [Normalize(spec.inputs[0])] if len(spec.inputs) == 3 else []
     size = math.prod(spec.inputs)
     if spec.name == "linear":
@@ -26,17 +27,30 @@ def build(spec: NetworkSpec) -> nn.Sequential:
             layers += [nn.Linear(size, units), nn.ReLU(), nn.Dropout(0.1)]
             size = units
         return nn.Sequential(*layers, nn.Linear(size, spec.n_classes))
-    blocks: list[nn.Module] = [*start]
-    channels, edge = spec.inputs[0], min(spec.inputs[1:])
+    blocks: list[list[nn.Module]] = []
+    channels, edge = [spec.inputs[0]], min(spec.inputs[1:])
     for count in CHANNELS:
         width = max(1, round(count * spec.width))
         # Group norm, not batch norm: it does the same at training and after, for any batch.
-        blocks += [
-            nn.Conv2d(channels, width, 3, padding=1, bias=False),
-            nn.GroupNorm(math.gcd(8, width), width),
-            nn.ReLU(),
-            *([nn.MaxPool2d(2)] if edge >= 4 else []),
-        ]
-        channels, edge = width, edge // 2 if edge >= 4 else edge
-    head = [nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Dropout(0.2)]
-    return nn.Sequential(*blocks, *head, nn.Linear(channels * 4, spec.n_classes))
+        blocks.append(
+            [
+                nn.Conv2d(channels[-1], width, 3, padding=1, bias=False),
+                nn.GroupNorm(math.gcd(8, width), width),
+                nn.ReLU(),
+                *([nn.MaxPool2d(2)] if edge >= 4 else []),
+            ]
+        )
+        channels.append(width)
+        edge = edge // 2 if edge >= 4 else edge
+    blocks[0] = [*start, *blocks[0]]
+    parts = joined(blocks, spec.exits)
+    if spec.exits == 1:
+        return nn.Sequential(*parts[0], *_head(channels[-1], spec.n_classes))
+    stages = [nn.Sequential(*part) for part in parts]
+    heads = [nn.Sequential(*_head(c, spec.n_classes)) for c in channels[-spec.exits :]]
+    return ExitNetwork(stages, heads)
+
+
+def _head(channels: int, n_classes: int) -> list[nn.Module]:
+    pooled = [nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Dropout(0.2)]
+    return [*pooled, nn.Linear(channels * 4, n_classes)]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
-from untrue.exits import ExitAnswers, ExitRule
+from untrue.exits import ExitAnswers, ExitRule, read_work
 from untrue.networks.exits import ExitNetwork
 from untrue.training.examples import Examples, input_tensor, network_input
 
@@ -36,6 +36,7 @@ def staged_answers(
     rule: ExitRule,
     *,
     calibrated: Sequence[Callable[[Tensor], Tensor]] | None = None,
+    work: Sequence[float] | None = None,
 ) -> ExitAnswers:
     """Early answers (N,) for inputs as `Examples` holds them: see `ExitNetwork.answer`."""
     network.eval()
@@ -48,6 +49,7 @@ def staged_answers(
         np.concatenate([part.exits for part in parts]),
         np.concatenate([part.expected_cost for part in parts]),
         rule,
+        read_work(work, rule.n_exits),
     )
 
 

@@ -39,7 +39,7 @@ def train_new(
     seed: int = 0,
     watched: Examples | None = None,
     on_progress: Tell | None = None,
-) -> tuple[nn.Sequential, History]:
+) -> tuple[nn.Module, History]:
     """A new network of a spec, trained where the examples are.
 
     Every network of a spec and seed starts from the same weights and sees the same batches.

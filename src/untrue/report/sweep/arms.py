@@ -25,6 +25,10 @@ class Arm:
     small_count: int | None = None
     knob: str = ""
     strength: float | None = None
+    exits: int = 1
+    exit_costs: str = "same"
+    exit: int | None = None
+    threshold: float | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -105,6 +109,10 @@ def _order(arm: Arm) -> tuple[object, ...]:
         arm.strength or 0.0,
         arm.decision,
         arm.costs,
+        arm.exits,
+        arm.exit_costs,
+        arm.exit or 0,
+        -1.0 if arm.threshold is None else arm.threshold,
     )
 
 

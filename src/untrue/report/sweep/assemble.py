@@ -17,7 +17,7 @@ from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
 from untrue.report.document.tables import Column, Table
-from untrue.report.sweep import estimates, hierarchies, small_samples, zones
+from untrue.report.sweep import estimates, exits, hierarchies, small_samples, zones
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import Chapter
 from untrue.report.sweep.published import SOURCE
@@ -27,6 +27,7 @@ CHAPTERS = {
     "zone": zones.chapter,
     "hierarchy": hierarchies.chapter,
     "small": small_samples.chapter,
+    "exits": exits.chapter,
     "compare": comparison.chapter,
 }
 MEASURES = tuple(

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunR
 from untrue.lab.store import Store
 from untrue.storage import Damaged
 
-Rule = Literal["argmax", "least-cost", "least-cost-calibrated"]
-Kind = Literal["zone", "hierarchy", "small", "compare"]
+Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "early-exit"]
+Kind = Literal["zone", "hierarchy", "small", "exits", "compare"]
 Zone: TypeAlias = tuple[tuple[int, int], ...]
 
 
@@ -41,6 +41,10 @@ class Row:
     those that stay in the right super-class (nan: there are no errors).
     small_class_superclass_accuracy_pct: of the small classes' test images, those put in the
     right super-class.
+    exits: of the network; exit_costs: their penalties (see `RunConfig`). exit: which one a row is
+    about, from 1; None: the last, or with early stopping any. work: multiplications for an image
+    up to that exit. threshold: of early stopping; saved_pct: the multiplications it saved;
+    answer_seconds: what answering all test images took.
     """
 
     sweep: str
@@ -74,6 +78,13 @@ class Row:
     expected_cost: float | None = None
     ece_pct: float | None = None
     temperature: float | None = None
+    exits: int = 1
+    exit_costs: str = "same"
+    exit: int | None = None
+    work: float | None = None
+    threshold: float | None = None
+    saved_pct: float | None = None
+    answer_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,22 +166,24 @@ def _rows(
     zones = dict.fromkeys(spec.cells for spec in specs if spec.kind == "zone")
     for cells in zones or {(): None}:
         scored = next((spec for spec in config.score_on if spec.cells == cells), None)
-        made = [("argmax", "", result.confusion)]
+        made: list[tuple[str, str, Counts, dict[str, Any]]] = [("argmax", "", result.confusion, {})]
         made += [
             (
                 "least-cost-calibrated" if decision.calibrated else "least-cost",
                 _costs(decision.costs),
                 decision.confusion,
+                {},
             )
             for decision in result.decisions
             if decision.costs.cells == cells and decision.costs in config.score_on
         ]
-        for rule, costs, confusion in made:
+        made += _of_exits(result, "" if scored is None else _costs(scored))
+        for rule, costs, confusion, more in made:
             counted = _counted(confusion, info, cells, small)
             if scored is not None:
                 counted |= _charged(confusion, scored, info)
             ece = None
-            if result.ece is not None:
+            if result.ece is not None and not more:
                 ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
             yield Row(
                 sweep=sweep.name,
@@ -193,8 +206,33 @@ def _rows(
                 strength=config.strength,
                 ece_pct=ece,
                 temperature=result.temperature,
+                exits=config.setup.exits,
+                exit_costs=config.exit_costs,
+                **more,
                 **counted,  # type: ignore[arg-type]
             )
+
+
+def _of_exits(result: RunResult, costs: str) -> list[tuple[str, str, Counts, dict[str, Any]]]:
+    """Of a network with several exits: each of them, and early stopping at each threshold."""
+    exits = [
+        ("argmax", "", each.confusion, {"exit": number, "work": each.work})
+        for number, each in enumerate(result.exits, start=1)
+    ]
+    stops = [
+        (
+            "early-exit",
+            costs,
+            stop.confusion,
+            {
+                "threshold": stop.threshold,
+                "saved_pct": 100.0 * stop.saved,
+                "answer_seconds": stop.seconds,
+            },
+        )
+        for stop in result.stops
+    ]
+    return exits + stops
 
 
 def _costs(spec: PenaltySpec) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from untrue.losses import registry
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
-from untrue.networks.normalize import Normalize
+from untrue.networks.normalize import scale_of
 from untrue.penalty import Penalty
 from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
 from untrue.tools.needs import need
@@ -143,6 +143,7 @@ def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
     for name, value in network.state_dict().items():
         if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
             raise ValueError(f"weights {name!r} must be finite numbers in float32")
-    if isinstance(network[0], Normalize) and not bool((network[0].scale > 0).all()):
+    first = scale_of(network)
+    if first is not None and not bool((first.scale > 0).all()):
         raise ValueError("the scale of the pixels must be positive")
     return network
