@@ -36,6 +36,7 @@ ROOMS = [
     # Names, numbers and strings, which every room may read.
     "registry",
     "atomic_files",
+    "optional",
     "checks",
     "errors",
 ]

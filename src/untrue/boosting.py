@@ -43,7 +43,9 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue import newton, reference
+from untrue.checks import check_number
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
+from untrue.metrics.probabilities import softmax
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
 from untrue.reference import Floats, Loss
@@ -149,8 +151,7 @@ def probs(raw: npt.ArrayLike) -> Floats:
     if scores.ndim not in (1, 2):
         raise ArgumentError(f"`raw` must have shape (N, k) or (N,); got {scores.shape}.")
     logits = _two_columns(scores) if scores.ndim == 1 or scores.shape[1] == 1 else scores
-    shares = np.exp(logits - logits.max(1, keepdims=True))
-    return np.asarray(shares / shares.sum(1, keepdims=True))
+    return softmax(logits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,5 +329,4 @@ def _check(library: Library, loss: Loss, alpha: float) -> None:
         )
     if loss not in get_args(Loss):
         raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
-    if not 0.0 <= alpha <= 1.0:
-        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
+    check_number("alpha", alpha, 0.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from untrue.errors import ArgumentError, nearest
@@ -26,23 +26,32 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float = math.inf, *, ends: bool = True
-) -> None:
-    """A finite number from `low` to `high`, these included if `ends`."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    try:
-        number = float(value) if real else math.nan
-    except OverflowError:  # a whole number past all floats
-        number = math.inf
+    name: str,
+    value: Any,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    ends: bool = True,
+) -> float:
+    """A finite number from `low` to `high`, these included if `ends`, as a float."""
+    number = math.nan
+    if hasattr(value, "__float__") and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (OverflowError, TypeError, ValueError):  # a whole number past all floats, an array
+            number = math.inf
     inside = low <= number <= high if ends else low < number < high
-    if not (inside and math.isfinite(number)):
-        if math.isfinite(high):
-            rule = f"lie in [{low:g}, {high:g}]" if ends else f"lie in ({low:g}, {high:g})"
-        elif ends:
-            rule = f"be at least {low:g}"
-        else:
-            rule = "be positive" if low == 0 else f"be above {low:g}"
-        raise ArgumentError(f"`{name}` must {rule}; got {_shown(value)}.")
+    if inside and math.isfinite(number):
+        return number
+    if math.isfinite(high):
+        rule = f"lie in [{low:g}, {high:g}]" if ends else f"lie in ({low:g}, {high:g})"
+    elif not math.isfinite(low):
+        rule = "be a finite number"
+    elif ends:
+        rule = f"be at least {low:g}"
+    else:
+        rule = "be positive" if low == 0 else f"be above {low:g}"
+    raise ArgumentError(f"`{name}` must {rule}; got {_shown(value)}.")
 
 
 def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> None:
@@ -64,4 +73,5 @@ def _shown(value: Any) -> str:
     """A value for a message; Python writes out no whole number of thousands of digits."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"one of about {int(value.bit_length() * math.log10(2)):,} digits"
-    return repr(value)
+    # NumPy's numbers name their type, which is no part of what was given.
+    return repr(value.item() if type(value).__module__ == "numpy" and not value.shape else value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -65,7 +65,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
-def listed(names: Sequence[object], *, most: int = 6, count: int | None = None) -> str:
+def listed(names: Iterable[object], most: int = 8, *, count: int | None = None) -> str:
     """Names with commas between, those beyond the first `most` counted.
 
     count: how many there are, when `names` has only some of them.
@@ -73,6 +73,7 @@ def listed(names: Sequence[object], *, most: int = 6, count: int | None = None) 
     >>> listed(["cat", "dog", "eel"], most=2)
     'cat, dog and 1 more'
     """
-    shown = ", ".join(map(str, names[:most]))
-    rest = (len(names) if count is None else count) - min(len(names), most)
+    every = [str(name) for name in names]
+    rest = (len(every) if count is None else count) - min(len(every), most)
+    shown = ", ".join(every[:most])
     return f"{shown} and {rest:,} more" if rest > 0 and shown else shown

@@ -36,6 +36,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 
 Loss = Literal["bilinear", "log-bilinear"]
@@ -238,8 +239,7 @@ def _read(logits: Any, target: Any, rows: Any, loss: Loss, alpha: float) -> _Pro
     z, r, given = np.asarray(logits, np.float64), np.asarray(rows, np.float64), np.asarray(target)
     if loss not in ("bilinear", "log-bilinear"):
         raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
-    if not 0.0 <= alpha <= 1.0:
-        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
+    check_number("alpha", alpha, 0.0, 1.0)
     if z.ndim != 2 or z.shape[1] == 0:
         raise ArgumentError(f"`logits` must have shape (N, k); got {z.shape}.")
     if r.shape != z.shape:

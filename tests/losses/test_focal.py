@@ -58,5 +58,5 @@ def test_one_class_cannot_be_wrong() -> None:
 
 
 def test_a_negative_gamma_is_named() -> None:
-    with pytest.raises(ArgumentError, match=r"`gamma` must be 0 or more; got -1.0"):
+    with pytest.raises(ArgumentError, match=r"`gamma` must be at least 0; got -1"):
         FocalLoss(-1)

@@ -36,15 +36,15 @@ def test_a_tree_may_come_as_a_penalty_and_nothing_else(loss, tree, penalties, dr
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda p, t: ClassWeightedLoss(p, power=-1), "`power` must be 0 or more; got -1.0"),
+        (lambda p, t: ClassWeightedLoss(p, power=-1), "`power` must be at least 0; got -1"),
         (lambda p, t: CostSmoothedLoss(p, epsilon=1.2), r"`epsilon` must lie in \[0, 1\]; got 1.2"),
-        (lambda p, t: CostSmoothedLoss(p, gamma=math.nan), "`gamma` must be 0 or more; got nan"),
-        (lambda p, t: SoftLabelLoss(t, beta=math.inf), "`beta` must be 0 or more; got inf"),
-        (lambda p, t: HierarchicalLoss(t, decay="much"), "`decay` must be a number; got 'much'"),
+        (lambda p, t: CostSmoothedLoss(p, gamma=math.nan), "`gamma` must be at least 0; got nan"),
+        (lambda p, t: SoftLabelLoss(t, beta=math.inf), "`beta` must be at least 0; got inf"),
+        (lambda p, t: HierarchicalLoss(t, decay="much"), "`decay` must be at least 0; got 'much'"),
         (lambda p, t: HierarchicalLoss(t, by="width"), "'height' or 'depth'; got 'width'"),
-        (lambda p, t: SquaredEMDLoss(p, strength=-0.5), "`strength` must be 0 or more; got -0.5"),
-        (lambda p, t: SquaredEMDLoss(p, mu=math.inf), "`mu` must be finite; got inf"),
-        (lambda p, t: CostRegressionLoss(p, scale=-2), "`scale` must be 0 or more; got -2.0"),
+        (lambda p, t: SquaredEMDLoss(p, strength=-0.5), "`strength` must be at least 0; got -0.5"),
+        (lambda p, t: SquaredEMDLoss(p, mu=math.inf), "`mu` must be a finite number; got inf"),
+        (lambda p, t: CostRegressionLoss(p, scale=-2), "`scale` must be at least 0; got -2"),
         (lambda p, t: CostRegressionLoss([[0.0, -1.0], [1.0, 0.0]]), "-1"),
     ],
 )

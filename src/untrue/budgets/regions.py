@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_level
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, class_indices, read_groups
@@ -109,7 +109,7 @@ def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) 
     else:
         known = list(penalty.classes)
     kind = "class" if groups is None and tree is None else "class or group"
-    hint = nearest(name, known) or f"; known are {_few(known)}."
+    hint = nearest(name, known) or f"; known are {listed(known)}."
     raise ArgumentError(f"{shown}: unknown {kind} {name!r}{hint}")
 
 
@@ -185,7 +185,3 @@ def _tree(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Hierarchy 
             f"`groups` must be {{group: its classes}} or a Hierarchy; got {type(groups).__name__}."
         )
     return None
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -24,6 +24,7 @@ from untrue.metrics.inputs import (
     row_blocks,
 )
 from untrue.metrics.layouts import class_rows, flat_labels
+from untrue.metrics.probabilities import softmax
 
 if TYPE_CHECKING:
     import torch
@@ -78,8 +79,8 @@ class Temperature:
         kept = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
         wide = array.astype(np.float64)
         with np.errstate(over="ignore"):
-            weight = np.exp((wide - wide.max(axis=dim, keepdims=True)) / self.temperature)
-        return (weight / weight.sum(axis=dim, keepdims=True)).astype(kept)
+            cold = (wide - wide.max(axis=dim, keepdims=True)) / self.temperature
+        return softmax(cold, dim).astype(kept)
 
 
 def calibrate(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from untrue.errors import ArgumentError
+from untrue.checks import check_number
 from untrue.functional import fused
 from untrue.functional.contract import Batch, as_costs, as_rows, compute, example_rows, two_logits
 from untrue.functional.formula import Formula, Term
@@ -131,8 +131,8 @@ def _mixed_loss(
     label_smoothing: float,
     binary: bool,
 ) -> Tensor:
-    if not 0.0 <= alpha <= 1.0:
-        raise ArgumentError(f"`alpha` must lie in [0, 1]; got {alpha}.")
+    if not 0.0 <= alpha <= 1.0:  # compiled code can follow this much, and an alpha that changes
+        check_number("alpha", alpha, 0.0, 1.0)
     costs = as_costs(penalty, logits)
     if binary:
         logits, target = two_logits(logits, target, costs.n_classes)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from untrue import networks
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError, listed, nearest
 from untrue.lab.compare_scales import settings_of
 from untrue.lab.data import IMAGES, Dataset, Facts, facts, load
 from untrue.lab.own_data import Opened, OwnData
@@ -17,7 +17,6 @@ from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, groups_of, split
 from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.tables import listed
 
 
 class PlannedData(Protocol):

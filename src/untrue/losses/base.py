@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from torch import Tensor, nn
@@ -68,15 +67,3 @@ class PenaltyLoss(ClassLoss):
             penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
         self.penalty, self.costs = penalty, make_costs(penalty)
-
-
-def check_range(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number in [low, high], or a sentence that names it."""
-    if isinstance(value, str | bytes | bool) or not hasattr(value, "__float__"):
-        raise ArgumentError(f"`{name}` must be a number; got {value!r}.")
-    value = float(value)
-    if low <= value <= high and abs(value) < math.inf:
-        return value
-    rule = "be finite" if low == -math.inf else f"be {low:g} or more"
-    rule = rule if high == math.inf else f"lie in [{low:g}, {high:g}]"
-    raise ArgumentError(f"`{name}` must {rule}; got {value}.")

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from untrue import functional
-from untrue.errors import ArgumentError, UntrueWarning
-from untrue.losses.base import PenaltyLoss, check_range
+from untrue.checks import check_number
+from untrue.errors import ArgumentError, UntrueWarning, listed
+from untrue.losses.base import PenaltyLoss
 from untrue.penalty import ExamplePenalty, Penalty
 
 # From here on the cross-entropy is too weak to hold training away from a class that costs nothing.
@@ -36,7 +37,7 @@ class MixedLoss(PenaltyLoss):
         binary: bool = False,
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.label_smoothing = check_range("label_smoothing", label_smoothing, 0.0, 1.0)
+        self.label_smoothing = check_number("label_smoothing", label_smoothing, 0.0, 1.0)
         self.binary = binary
         if binary and self.penalty.n_classes != 2:
             raise ArgumentError(
@@ -53,7 +54,7 @@ class MixedLoss(PenaltyLoss):
 
     @alpha.setter
     def alpha(self, value: float) -> None:
-        self._alpha = value = check_range("alpha", value, 0.0, 1.0)
+        self._alpha = value = check_number("alpha", value, 0.0, 1.0)
         if value >= COLLAPSE_ALPHA and not self._warned:
             self._warn_of_collapse()
 
@@ -61,9 +62,8 @@ class MixedLoss(PenaltyLoss):
         free = self.penalty.free_classes()
         if free:
             self._warned = True
-            names = ", ".join(free[:5]) + (f" and {len(free) - 5} more" if len(free) > 5 else "")
             warnings.warn(
-                f"Saying {names} never costs anything under this penalty, and with "
+                f"Saying {listed(free)} never costs anything under this penalty, and with "
                 f"alpha = {self._alpha:g} training may collapse onto it. Use a smaller alpha, "
                 "start small (untrue.AlphaSchedule), or give every mistake some cost.",
                 UntrueWarning,

@@ -15,9 +15,9 @@ from untrue import functional
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, scaled_penalty
 from untrue.budgets.bounds import check_confidence
 from untrue.budgets.regions import GroupsLike
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.functional.contract import as_penalty
-from untrue.losses.base import check_range
 from untrue.losses.bilinear import MixedLoss
 from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
@@ -170,8 +170,8 @@ class BudgetedLoss(MixedLoss):
         )
         self.loss = loss
         self.budgets = resolved
-        self.step = check_range("step", step, 0.0)
-        self.cap = check_range("cap", cap, 1.0)
+        self.step = check_number("step", step, 0.0)
+        self.cap = check_number("cap", cap, 1.0)
         self.confidence = None if confidence is None else check_confidence(confidence)
         self.costs = ScaledCosts(self.costs, resolved)
 

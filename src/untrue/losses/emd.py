@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
+from untrue.checks import check_number
 from untrue.functional.contract import Batch, as_costs, compute
-from untrue.losses.base import PenaltyLoss, check_range
+from untrue.losses.base import PenaltyLoss
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
 
@@ -27,8 +28,8 @@ def squared_emd_loss(
 
     Arguments as in `functional.bilinear_loss`.
     """
-    check_range("strength", strength, 0.0)
-    check_range("mu", mu)
+    check_number("strength", strength, 0.0)
+    check_number("mu", mu)
     costs = as_costs(penalty, logits)
 
     def squared(batch: Batch) -> Tensor:
@@ -81,8 +82,8 @@ class SquaredEMDLoss(PenaltyLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.strength = check_range("strength", strength, 0.0)
-        self.mu = check_range("mu", mu)
+        self.strength = check_number("strength", strength, 0.0)
+        self.mu = check_number("mu", mu)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"strength": self.strength, "mu": self.mu}

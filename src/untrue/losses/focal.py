@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from untrue.checks import check_number
 from untrue.functional.contract import Batch, compute
 from untrue.functional.formula import log1m_softmax, softplus
-from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.base import ClassLoss
 
 
 def focal_loss(
@@ -26,7 +27,7 @@ def focal_loss(
     Arguments as in `torch.nn.functional.cross_entropy`. A target of probabilities stands for the
     losses of its classes in those shares.
     """
-    gamma = check_range("gamma", gamma, 0.0)
+    gamma = check_number("gamma", gamma, 0.0)
 
     def focal(batch: Batch) -> Tensor:
         z = batch.logits
@@ -78,7 +79,7 @@ class FocalLoss(ClassLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(None, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.gamma = check_range("gamma", gamma, 0.0)
+        self.gamma = check_number("gamma", gamma, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"gamma": self.gamma}

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.functional.contract import Batch, as_rows, check_logits, compute
 from untrue.hierarchy import Hierarchy
-from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.base import ClassLoss
 from untrue.losses.subtrees import Subtrees, as_tree
 from untrue.penalty import Penalty
 
@@ -35,7 +36,7 @@ def hierarchical_loss(
     height of a node; by "depth", the number of edges from the root to C_{l+1} instead. Arguments as
     in `functional.bilinear_loss`.
     """
-    check_range("decay", decay, 0.0)
+    check_number("decay", decay, 0.0)
     _check_by(by)
     subtrees = _as_subtrees(tree, logits)
 
@@ -152,7 +153,7 @@ class HierarchicalLoss(ClassLoss):
         )
         self.tree, self.subtrees = hierarchy, Subtrees(hierarchy)
         _check_by(by)
-        self.decay, self.by = check_range("decay", decay, 0.0), by
+        self.decay, self.by = check_number("decay", decay, 0.0), by
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"decay": self.decay, "by": self.by}

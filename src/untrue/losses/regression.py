@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.functional.contract import Batch, as_costs, compute
 from untrue.functional.formula import softplus
-from untrue.losses.base import PenaltyLoss, check_range
+from untrue.losses.base import PenaltyLoss
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs
 
@@ -29,7 +30,7 @@ def cost_regression_loss(
 
     r are the outputs, of the shapes that logits have; targets are class indices.
     """
-    scale = check_range("scale", scale, 0.0)
+    scale = check_number("scale", scale, 0.0)
     costs = as_costs(penalty, outputs)
 
     def one_sided(batch: Batch) -> Tensor:
@@ -84,7 +85,7 @@ class CostRegressionLoss(PenaltyLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.scale = check_range("scale", scale, 0.0)
+        self.scale = check_number("scale", scale, 0.0)
 
     def forward(self, outputs: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"scale": self.scale}

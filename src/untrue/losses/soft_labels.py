@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from untrue.checks import check_number
 from untrue.functional.contract import Batch, as_costs, compute
 from untrue.hierarchy import Hierarchy
-from untrue.losses.base import PenaltyLoss, check_range
+from untrue.losses.base import PenaltyLoss
 from untrue.losses.subtrees import as_tree
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs, product
@@ -35,8 +36,8 @@ def cost_smoothed_loss(
     Arguments as in `functional.bilinear_loss`. A target of probabilities stands for the labels of
     its classes in those shares.
     """
-    check_range("epsilon", epsilon, 0.0, 1.0)
-    check_range("gamma", gamma, 0.0)
+    check_number("epsilon", epsilon, 0.0, 1.0)
+    check_number("gamma", gamma, 0.0)
     costs = as_costs(penalty, logits)
 
     def smoothed(batch: Batch) -> Tensor:
@@ -89,7 +90,7 @@ def soft_label_loss(
 
     Arguments as in `functional.bilinear_loss`; targets of probabilities as in `cost_smoothed_loss`.
     """
-    check_range("beta", beta, 0.0)
+    check_number("beta", beta, 0.0)
     heights = tree if isinstance(tree, Costs) else _relative_heights(as_tree(tree))
     return cost_smoothed_loss(
         logits,
@@ -136,8 +137,8 @@ class CostSmoothedLoss(PenaltyLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.epsilon = check_range("epsilon", epsilon, 0.0, 1.0)
-        self.gamma = check_range("gamma", gamma, 0.0)
+        self.epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
+        self.gamma = check_number("gamma", gamma, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"epsilon": self.epsilon, "gamma": self.gamma}
@@ -178,7 +179,7 @@ class SoftLabelLoss(PenaltyLoss):
         hierarchy = as_tree(tree)
         penalty = _relative_heights(hierarchy)
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.tree, self.beta = hierarchy, check_range("beta", beta, 0.0)
+        self.tree, self.beta = hierarchy, check_number("beta", beta, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"beta": self.beta}

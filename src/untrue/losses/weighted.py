@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from untrue.errors import ArgumentError, UntrueWarning
+from untrue.checks import check_number
+from untrue.errors import ArgumentError, UntrueWarning, listed
 from untrue.functional.contract import as_penalty, check_weight, compute
-from untrue.losses.base import ClassLoss, check_range
+from untrue.losses.base import ClassLoss
 from untrue.penalty import Penalty
 from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
@@ -24,7 +25,7 @@ def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
     >>> class_weights(Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}))
     array([1.5, 0.5])
     """
-    power = check_range("power", power, 0.0)
+    power = check_number("power", power, 0.0)
     penalty = as_penalty(penalty)
     sums = penalty.row_sums()
     if power == 0.0 or penalty.n_classes == 1:
@@ -70,7 +71,7 @@ def class_weighted_loss(
     """
     held = penalty
     if not isinstance(held, ClassWeights):
-        held = _weights_of(as_penalty(penalty), check_range("power", power, 0.0), logits.device)
+        held = _weights_of(as_penalty(penalty), check_number("power", power, 0.0), logits.device)
     both = held.weights
     if weight is not None:
         check_weight(weight, len(both))
@@ -115,15 +116,14 @@ class ClassWeightedLoss(ClassLoss):
         super().__init__(
             penalty.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
-        self.penalty, self.power = penalty, check_range("power", power, 0.0)
+        self.penalty, self.power = penalty, check_number("power", power, 0.0)
         self.costs = ClassWeights(penalty, self.power)
         weights = self.costs.weights.tolist()
         unseen = [name for name, w in zip(penalty.classes, weights, strict=True) if w == 0]
         if unseen:
-            names = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if unseen[5:] else "")
             warnings.warn(
-                f"Mistakes about {names} cost nothing under this penalty, so nothing will be "
-                "learnt from their examples. Give every mistake some cost.",
+                f"Mistakes about {listed(unseen)} cost nothing under this penalty, so nothing "
+                "will be learnt from their examples. Give every mistake some cost.",
                 UntrueWarning,
                 stacklevel=2,
             )

@@ -26,6 +26,18 @@ if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
 
+def softmax(logits: npt.NDArray[Any], axis: int = -1) -> FloatArray:
+    """`exp(z) / sum exp(z)` in double precision, in NumPy.
+
+    >>> softmax(np.array([[0.0, 0.0], [1e4, 0.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    wide = np.asarray(logits, dtype=np.float64)
+    shares = np.exp(wide - wide.max(axis=axis, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=axis, keepdims=True))
+
+
 def ece(probs: ArrayOrTensor, true: ArrayOrTensor, bins: int = 15) -> float:
     """Expected calibration error of the most probable class; nan without examples.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError, DataError, PenaltyError, nearest
+from untrue.errors import ArgumentError, DataError, PenaltyError, listed, nearest
 from untrue.penalty.base import Penalty
 
 DEFAULT = "default"
@@ -112,7 +112,7 @@ def class_names(
         return names
     known = class_names(classes)
     if len(set(known)) < len(known):
-        raise ArgumentError(f"`classes` must name each class once; got {_few(known)}.")
+        raise ArgumentError(f"`classes` must name each class once; got {listed(known)}.")
     if set(known).issuperset(names):
         return names
     codes = {str(code): name for code, name in enumerate(known)}
@@ -120,11 +120,11 @@ def class_names(
     if strange is not None:
         raise DataError(
             f"Label {strange!r} is not in `classes`"
-            f"{nearest(strange, known) or f', which are {_few(known)}.'}"
+            f"{nearest(strange, known) or f', which are {listed(known)}.'}"
         )
     if not set(codes).issuperset(names):
         raise DataError(
-            f"The labels {_few(sorted(set(names)))} mix names of `classes` and their codes."
+            f"The labels {listed(sorted(set(names)))} mix names of `classes` and their codes."
         )
     return [codes[name] for name in names]
 
@@ -188,19 +188,19 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
         if penalty.n_classes != len(names):
             raise PenaltyError(
                 f"The penalty is for {penalty.n_classes} classes, but the data have {len(names)}: "
-                f"{_few(names)}. Give it class names (Penalty.from_matrix(matrix, classes=[...])), "
-                "then it may know more classes than the data."
+                f"{listed(names)}. Give it class names (Penalty.from_matrix(matrix, "
+                "classes=[...])), then it may know more classes than the data."
             )
         return dataclasses.replace(penalty, classes=tuple(names))
     hint = nearest(missing[0], [name for name in penalty.classes if name not in names])
     raise PenaltyError(
         f"The penalty has no class {missing[0]!r}, which is in the data"
-        f"{hint or '; it knows ' + _few(penalty.classes) + '.'}{_numbered(names)}"
+        f"{hint or '; it knows ' + listed(penalty.classes) + '.'}{_numbered(names)}"
     )
 
 
 def _unknown(name: str, names: Sequence[str]) -> str:
-    hint = nearest(name, names) or f"; the data have {_few(names)}."
+    hint = nearest(name, names) or f"; the data have {listed(names)}."
     return f"Unknown class {name!r} in the penalty{hint}{_numbered(names)}"
 
 
@@ -213,7 +213,3 @@ def _numbered(names: Sequence[str]) -> str:
         "VotingClassifier and StackingClassifier put them in the order of the sorted labels), give "
         "the names as `classes`, in the order of the numbers."
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -19,6 +19,7 @@ from untrue.checks import check_choice, check_count, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError
 from untrue.losses import registry
+from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, Perceptron, run, start_layers
 from untrue.penalty.stated import penalty_over
 from untrue.sklearn.meta import positions
@@ -183,8 +184,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
         inputs = X if self.scaler_ is None else self.scaler_.transform(X)
         logits = run(Layers(tuple(self.coefs_), tuple(self.intercepts_)), inputs)
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return softmax(logits)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
         """(N,) Labels, by `decision`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from untrue.errors import listed
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.dense import off_diagonal
 
@@ -106,10 +107,8 @@ def _remarks(found: Diagnosis) -> tuple[str, ...]:
     if found.greatest == 0:
         remarks.append("No mistake costs anything: training by it is plain cross-entropy.")
     elif found.free_classes:
-        names = ", ".join(found.free_classes[:5])
-        more = len(found.free_classes) - 5
         remarks.append(
-            f"Saying {names}{f' and {more} more' if more > 0 else ''} never costs anything: at a "
+            f"Saying {listed(found.free_classes)} never costs anything: at a "
             "high alpha training may collapse onto it, and a decision by least expected cost "
             "will. Give those mistakes some cost, or keep alpha below .9."
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from untrue.atomic_files import check_parent, placed_file
 from untrue.errors import ArgumentError
-from untrue.tools.needs import need
+from untrue.optional import need
 
 PURPOSE = "Writing tables"
 

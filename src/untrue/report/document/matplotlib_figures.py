@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from untrue.optional import need
 from untrue.report.document.figures import (
     INK,
     LEGEND_UP_TO,
@@ -34,7 +35,6 @@ from untrue.report.document.figures import (
 )
 from untrue.report.document.page import write_bytes
 from untrue.report.document.plotly_figures import CROSS, DIAGONAL, GRID, SCALE, STAIRS
-from untrue.report.needs import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

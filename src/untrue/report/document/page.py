@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from untrue.atomic_files import place_bytes
+from untrue.optional import need
 from untrue.report.document import plotly_figures
 from untrue.report.document.figures import (
     Change,
@@ -29,7 +30,6 @@ from untrue.report.document.figures import (
     Figure,
 )
 from untrue.report.document.tables import Table
-from untrue.report.needs import need
 
 
 @dataclass(frozen=True, slots=True)

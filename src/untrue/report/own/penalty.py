@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from untrue.errors import listed
 from untrue.penalty import Penalty
 from untrue.penalty.dense import off_diagonal
 from untrue.report.document.figures import Confusion, Panel, number, shortened
@@ -166,5 +167,4 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more if names else "none"
+    return listed(names) or "none"

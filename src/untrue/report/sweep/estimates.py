@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from untrue.metrics import Interval
-from untrue.report.needs import need
+from untrue.optional import need
 
 LEVEL = 0.95
 

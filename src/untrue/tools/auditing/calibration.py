@@ -18,9 +18,9 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.optional import need
 from untrue.penalty.stated import class_names
 from untrue.tools.auditing.audit import BINS
-from untrue.tools.needs import need
 from untrue.tools.reading.columns import find_truth, probability_columns
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.predictions import check_probs

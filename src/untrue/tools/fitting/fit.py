@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from untrue.checks import check_choice, check_number, check_seed
 from untrue.decision import decide, temperature_interval
-from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
 from untrue.metrics import confusion_cells, summary
 from untrue.metrics.inputs import FloatArray, IntArray
@@ -42,7 +42,6 @@ from untrue.tools.reading.sources import (
     as_source,
     class_positions,
 )
-from untrue.tools.reading.tables import listed
 from untrue.training import OWN_DATA, Settings
 from untrue.training.progress import Progress
 from untrue.training.splits import split_by_share

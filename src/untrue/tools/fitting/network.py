@@ -16,9 +16,9 @@ from untrue.losses import registry
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
 from untrue.networks.normalize import scale_of
+from untrue.optional import need
 from untrue.penalty import Penalty
 from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
-from untrue.tools.needs import need
 from untrue.training import Settings
 from untrue.training.evaluation import Objective, logits_of
 from untrue.training.examples import Examples

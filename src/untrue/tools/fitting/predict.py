@@ -12,19 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.metrics.inputs import IntArray
+from untrue.optional import need
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.model_folder import load_model
-from untrue.tools.needs import need
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.sources import ARRAYS, Labels, Source, array_source, open_source
-from untrue.tools.reading.tables import listed
 from untrue.tools.writing import write_table
 
 DECISIONS = ("argmax", "cost", "tuned")

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning
+from untrue.errors import DataError, UntrueWarning, listed
 from untrue.tools.reading.features import Features, Schema
-from untrue.tools.reading.tables import listed
 
 
 @dataclass(frozen=True, slots=True)

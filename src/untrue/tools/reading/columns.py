@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from untrue.errors import DataError
-from untrue.tools.reading.tables import TableFile, listed
+from untrue.errors import DataError, listed
+from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
 PREDICTED = (

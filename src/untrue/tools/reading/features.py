@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning
-from untrue.tools.needs import need
-from untrue.tools.reading.tables import PURPOSE, Kind, TableFile, listed, read_table, where
+from untrue.errors import DataError, UntrueWarning, listed
+from untrue.optional import need
+from untrue.tools.reading.tables import PURPOSE, Kind, TableFile, read_table, where
 
 # A column of text with so many different values, nearly one for each row, names the rows.
 MANY_VALUES = 50

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning
+from untrue.errors import DataError, UntrueWarning, listed
 from untrue.input_files import check_regular, reading, shown
-from untrue.tools.needs import need
+from untrue.optional import need
 
 # What operating systems leave in folders.
 NOT_OURS = {"thumbs.db", "desktop.ini"}
@@ -219,9 +219,8 @@ def warn_of_absent(classes: Sequence[str], present: Iterable[str]) -> None:
     """Say which classes have no examples to learn from."""
     absent = sorted(set(classes) - set(present))
     if absent:
-        names = ", ".join(absent[:5]) + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
         warnings.warn(
-            f"no example to learn from for {names}: the model will hardly ever say it",
+            f"no example to learn from for {listed(absent)}: the model will hardly ever say it",
             UntrueWarning,
             stacklevel=3,
         )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, nearest
+from untrue.errors import DataError, listed, nearest
 from untrue.metrics.inputs import IntArray
-from untrue.tools.reading.tables import listed, where
+from untrue.tools.reading.tables import where
 
 
 def abstained_text(classes: Sequence[str]) -> str:

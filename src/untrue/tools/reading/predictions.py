@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
 from untrue.penalty import Penalty
 from untrue.penalty.stated import class_names, named_for
 from untrue.tools.reading.columns import Columns, choose
 from untrue.tools.reading.labels import abstained_text, positions
-from untrue.tools.reading.tables import Kind, codes, listed, matrix, open_table, read_table
+from untrue.tools.reading.tables import Kind, codes, matrix, open_table, read_table
 
 # Rounded probabilities pass; what is off by more is not a probability.
 SUM_SLACK = 1e-3

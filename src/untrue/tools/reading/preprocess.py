@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning
-from untrue.tools.needs import need
+from untrue.errors import DataError, UntrueWarning, listed
+from untrue.optional import need
 from untrue.tools.reading.features import Features, Schema
-from untrue.tools.reading.tables import listed, where
+from untrue.tools.reading.tables import where
 
 MISSING = "(missing)"
 # A category seen less often cannot be distinguished from noise.

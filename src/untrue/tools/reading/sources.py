@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_files import read_npz
-from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.input_files import reading
 from untrue.metrics.inputs import IntArray
 from untrue.penalty.stated import class_names
@@ -30,7 +30,7 @@ from untrue.tools.reading.images import (
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
-from untrue.tools.reading.tables import codes, is_table, listed, open_table, read_table
+from untrue.tools.reading.tables import codes, is_table, open_table, read_table
 
 # What messages call data that came as arrays.
 ARRAYS = Path("the data")

@@ -18,9 +18,9 @@ from typing import IO, Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError, DataError, nearest
+from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.input_files import UNPACKED, check_growth, check_regular, reading
-from untrue.tools.needs import need
+from untrue.optional import need
 
 PURPOSE = "Reading tables"
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv")
@@ -363,13 +363,6 @@ def where(row: int, column: str) -> str:
     "data row 1, column 'age',"
     """
     return f"data row {row + 1}, column {column!r},"
-
-
-def listed(names: Iterable[str], limit: int = 8) -> str:
-    """Names for a message, the first few of them."""
-    every = list(names)
-    more = f" and {len(every) - limit} more" if len(every) > limit else ""
-    return ", ".join(every[:limit]) + more
 
 
 def _first_line(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""Packages of the extra `lab` that only drawing needs, imported when something is drawn."""
+"""Packages that only some uses need, imported when they are used."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from untrue.errors import MissingDependencyError
 
 
-def need(module: str, purpose: str) -> Any:
+def need(module: str, purpose: str, extra: str = "lab") -> Any:
     """Import a module, or say what it is for and how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingDependencyError(
-            f'{purpose} needs {package}, which is missing: pip install "untrue[lab]".'
+            f'{purpose} needs {package}, which is missing: pip install "untrue[{extra}]".'
         ) from error
