@@ -17,6 +17,7 @@ from untrue.losses import registry
 __version__ = "0.1.0"
 
 _HOME = {
+    "Actions": "untrue.penalty",
     "Penalty": "untrue.penalty",
     "Budget": "untrue.budgets",
     "Hierarchy": "untrue.hierarchy",
@@ -73,13 +74,14 @@ if TYPE_CHECKING:
     from untrue.exits import exit_early
     from untrue.hierarchy import Hierarchy
     from untrue.losses.registry import *  # noqa: F403
-    from untrue.penalty import Penalty
+    from untrue.penalty import Actions, Penalty
     from untrue.tools.auditing.audit import audit
     from untrue.tools.fitting.fit import fit
     from untrue.tools.fitting.predict import predict
     from untrue.tools.tuning.tune import tune
 
 __all__ = [
+    "Actions",
     "Budget",
     "BudgetError",
     "Hierarchy",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,14 @@ from untrue.metrics.inputs import (
 from untrue.metrics.layouts import class_rows
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
-from untrue.penalty import ExamplePenalty
+from untrue.penalty import Actions, ExamplePenalty
 
 if TYPE_CHECKING:
     import torch
 
     from untrue.penalty import Penalty
+
+Costs: TypeAlias = "Penalty | ExamplePenalty | Actions"
 
 # An accelerator is asked seldom, with much: 128 MB of float64 at a time.
 _DEVICE_BLOCK = 2**24
@@ -36,7 +38,7 @@ _DEVICE_BLOCK = 2**24
 @overload
 def decide(
     probs: torch.Tensor,
-    penalty: Penalty | ExamplePenalty,
+    penalty: Costs,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -47,7 +49,7 @@ def decide(
 @overload
 def decide(
     probs: npt.ArrayLike,
-    penalty: Penalty | ExamplePenalty,
+    penalty: Costs,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -57,7 +59,7 @@ def decide(
 ) -> IntArray: ...
 def decide(
     probs: Any,
-    penalty: Penalty | ExamplePenalty,
+    penalty: Costs,
     abstain_cost: float | None = None,
     *,
     priors: Priors | None = None,
@@ -68,7 +70,8 @@ def decide(
     """Labels of least expected cost, `argmin_j sum_i probs[n, i] A[i, j]`: (N, k) -> (N,).
 
     penalty              what a mistake costs; with costs of each example (`penalty.per_example`)
-                         row n is decided by those of example n
+                         row n is decided by those of example n. Or `Actions`, answers that need
+                         not be classes: their indices are given
     abstain_cost         the price of not answering: -1 where even the least expected cost is above
     priors, data_priors  shares of the classes where the model is used, and in the data it learnt
                          from, (k,) or {class: share}: p_i becomes p_i * priors_i / data_priors_i
@@ -90,7 +93,7 @@ def decide(
     >>> decide([0.9, 0.99], p)  # of benign
     array([0, 1])
     """
-    if not isinstance(penalty, ExamplePenalty):
+    if not isinstance(penalty, ExamplePenalty | Actions):
         check_penalty(penalty)
     limit = math.inf if abstain_cost is None else _read_abstain_cost(abstain_cost)
     shift = prior_shift(priors, data_priors, penalty.classes)
@@ -106,7 +109,7 @@ def decide(
 
 def _decide_array(
     probs: npt.NDArray[Any],
-    penalty: Penalty | ExamplePenalty,
+    penalty: Costs,
     limit: float,
     shift: FloatArray | None,
     eps: float,
@@ -122,14 +125,14 @@ def _decide_array(
         expected = _expected(penalty, block, rows)
         least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
-        predicted = np.where(tied, block, -1.0).argmax(axis=1)
+        predicted = np.where(tied, _preferred(penalty, block), -1.0).argmax(axis=1)
         labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, predicted)
     return labels
 
 
 def _decide_tensor(
     probs: torch.Tensor,
-    penalty: Penalty | ExamplePenalty,
+    penalty: Costs,
     limit: float,
     shift: FloatArray | None,
     eps: float,
@@ -159,16 +162,22 @@ def _decide_tensor(
             least = expected.amin(1)
             slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
-            predicted = torch.where(tied, block, -1.0).argmax(1)
+            wanted = torch.as_tensor(_preferred(penalty, block), device=block.device)
+            predicted = torch.where(tied, wanted, -1.0).argmax(1)
             labels[rows] = predicted.masked_fill_(least > limit * (1 + 4 * eps) + slack, -1)
     return labels
 
 
-def _expected(penalty: Penalty | ExamplePenalty, block: Any, rows: slice) -> Any:
+def _expected(penalty: Costs, block: Any, rows: slice) -> Any:
     """(n, k) What each answer is expected to cost, for a block of rows."""
     if isinstance(penalty, ExamplePenalty):
         return penalty.take(rows).expected(block)
     return penalty.expected(block)
+
+
+def _preferred(penalty: Costs, block: Any) -> Any:
+    """What decides among answers that cost alike: the greatest wins, then the first."""
+    return penalty.preference[None] if isinstance(penalty, Actions) else block
 
 
 def _check_left(total: FloatArray, first: int) -> None:

@@ -4,7 +4,8 @@ From a confusion matrix (rows are the truth): `total_error`, `zone_errors`, `zon
 `coarse_error`, `in_group_share`, `expected_cost`, `adjusted_expected_cost`,
 `mistake_severity`, `hierarchical_precision`, `hierarchical_recall`, `hierarchical_f`,
 `class_accuracy`, `small_class_accuracy`, `super_class_accuracy`, `typicality`,
-`costliest_confusions`. From the answers themselves: `example_costs`. From probabilities: `ece`,
+`costliest_confusions`. From the answers themselves: `example_costs`;
+of actions: `answer_table`, `answer_cells`. From probabilities: `ece`,
 `height_at_k`. An interval for any of them: `bootstrap`. All that apply in one record: `summary`.
 
 Arrays may be NumPy arrays, torch tensors or lists; torch is never imported here. A measure
@@ -19,7 +20,13 @@ that divides by nothing (the severity of no errors, the accuracy of no examples)
 
 from __future__ import annotations
 
+from untrue.metrics.answers import AnswerCells, answer_cells, answer_table
 from untrue.metrics.confusion import Cells, confusion_cells, confusion_matrix
+from untrue.metrics.hierarchical import (
+    hierarchical_f,
+    hierarchical_precision,
+    hierarchical_recall,
+)
 from untrue.metrics.measures import (
     Confusion,
     adjusted_expected_cost,
@@ -28,9 +35,6 @@ from untrue.metrics.measures import (
     costliest_confusions,
     example_costs,
     expected_cost,
-    hierarchical_f,
-    hierarchical_precision,
-    hierarchical_recall,
     in_group_share,
     mistake_severity,
     small_class_accuracy,
@@ -45,11 +49,14 @@ from untrue.metrics.record import Summary, summary
 from untrue.metrics.resampling import Interval, bootstrap
 
 __all__ = [
+    "AnswerCells",
     "Cells",
     "Confusion",
     "Interval",
     "Summary",
     "adjusted_expected_cost",
+    "answer_cells",
+    "answer_table",
     "bootstrap",
     "class_accuracy",
     "coarse_error",

@@ -60,6 +60,7 @@ class Cells:
 
 
 ConfusionLike: TypeAlias = "ArrayOrTensor | Cells"
+Labels: TypeAlias = "npt.NDArray[np.integer[Any]]"
 Abstained: TypeAlias = Literal["error", "drop"]
 
 
@@ -116,28 +117,43 @@ def _read_pair(
     n_classes: int,
     abstained: Abstained,
     ignore_index: int | None,
-) -> tuple[int, npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
+) -> tuple[int, Labels, Labels]:
     k = read_count(n_classes, "n_classes")
+    true_, answers = read_answered(true, predicted, k, k, abstained, ignore_index, "predicted")
+    return k, true_, answers
+
+
+def read_answered(
+    true: ArrayOrTensor,
+    answers: ArrayOrTensor,
+    n_classes: int,
+    n_answers: int,
+    abstained: Abstained,
+    ignore_index: int | None,
+    name: str,
+) -> tuple[Labels, Labels]:
+    """True classes and answers (argument `name`) of the examples that count and are answered."""
     if abstained not in ("error", "drop"):
         raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
-    given, answers = flat_labels(true, "true"), flat_labels(predicted, "predicted")
-    check_same_length(true=given, predicted=answers)
-    flat_labels(predicted, "predicted", np.shape(to_numpy(true)))
+    given, said = flat_labels(true, "true"), flat_labels(answers, name)
+    check_same_length(**{"true": given, name: said})
+    flat_labels(answers, name, np.shape(to_numpy(true)))
     counted = None if ignore_index is None else given != ignore_index
-    true_ = read_labels(given if counted is None else np.where(counted, given, 0), "true", k)
-    answers = read_labels(answers, "predicted", k, least=-1)
+    labels = given if counted is None else np.where(counted, given, 0)
+    labels = read_labels(labels, "true", n_classes)
+    said = read_labels(said, name, n_answers, least=-1)
     if counted is not None:
-        true_, answers = true_[counted], answers[counted]
-    if answers.size and answers.min() < 0:
-        answered = answers >= 0
+        labels, said = labels[counted], said[counted]
+    if said.size and said.min() < 0:
+        answered = said >= 0
         if abstained == "error":
             raise DataError(
-                f"`predicted` abstains (-1) at position {int(np.argmin(answered))} and "
+                f"`{name}` abstains (-1) at position {int(np.argmin(answered))} and "
                 f"{int((~answered).sum())} times in all; "
                 'pass abstained="drop" to leave these examples out.'
             )
-        true_, answers = true_[answered], answers[answered]
-    return k, true_, answers
+        labels, said = labels[answered], said[answered]
+    return labels, said
 
 
 def _codes(
@@ -159,17 +175,22 @@ def read_confusion(cm: ConfusionLike) -> Cells:
         raise ArgumentError(
             f"`cm` must be a confusion matrix of shape (k, k); got shape {matrix.shape}."
         )
+    return Cells(matrix.shape[0], *read_counts(matrix, "cm"))
+
+
+def read_counts(matrix: npt.NDArray[Any], name: str) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows, columns and counts of the cells that are not zero: whole numbers, none negative."""
     if matrix.dtype.kind not in "iuf":
-        raise ArgumentError(f"`cm` must hold counts; got dtype {matrix.dtype}.")
-    true, predicted = np.nonzero(matrix)
-    count = matrix[true, predicted]
+        raise ArgumentError(f"`{name}` must hold counts; got dtype {matrix.dtype}.")
+    rows, columns = np.nonzero(matrix)
+    count = matrix[rows, columns]
     with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are distinguished below
         whole = count.astype(np.int64)
     bad = (whole != count) | (count < 0)
     if bad.any():
         first = int(np.argmax(bad))
         raise ArgumentError(
-            "`cm` must hold counts (whole numbers, none negative); "
-            f"got {count[first]} at [{true[first]}, {predicted[first]}]."
+            f"`{name}` must hold counts (whole numbers, none negative); "
+            f"got {count[first]} at [{rows[first]}, {columns[first]}]."
         )
-    return Cells(matrix.shape[0], true, predicted, whole)
+    return rows, columns, whole

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import weights
+from untrue.metrics.answers import AnswersLike, answer_costs, read_answers
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
 from untrue.metrics.inputs import (
     ArrayOrTensor,
@@ -31,7 +32,7 @@ from untrue.metrics.inputs import (
 )
 from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.weights import Zone, check_penalty
-from untrue.penalty import ExamplePenalty
+from untrue.penalty import Actions, ExamplePenalty
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -110,15 +111,16 @@ def in_group_share(
 
 
 def expected_cost(
-    cm: ConfusionLike | tuple[ArrayOrTensor, ArrayOrTensor],
-    penalty: Penalty | ExamplePenalty,
+    cm: ConfusionLike | AnswersLike | tuple[ArrayOrTensor, ArrayOrTensor],
+    penalty: Penalty | ExamplePenalty | Actions,
     *,
     priors: Priors | None = None,
 ) -> float:
     """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)
 
     Where costs differ by example (`penalty.per_example`), a confusion matrix does not tell what was
-    paid: give `(true, predicted)`, the classes (N,), in its place.
+    paid: give `(true, predicted)`, the classes (N,), in its place. Where answers are actions, `cm`
+    is a table of classes by actions (`answer_table`), and `penalty` the `Actions`.
 
     `priors` are the shares of the classes where the model is used, (k,) or {class: share}, if they
     are others than in these data: `sum over i of priors_i sum over j of n[i, j] A[i, j] / n_i`. nan
@@ -140,6 +142,12 @@ def expected_cost(
         paid = example_costs(*cm, penalty)
         return float(paid.mean()) if paid.size else float("nan")
     confusion: Any = cm
+    if isinstance(penalty, Actions):
+        answers = read_answers(confusion, penalty)
+        top, bottom = weights.by_priors(
+            answer_costs(answers, penalty), answers.true, answers.count, priors, penalty.classes
+        )
+        return float(weights.ratio(answers.count @ top, answers.count @ bottom))
     cells = read_confusion(confusion)
     return _value(cells, weights.expected_cost(cells, penalty, priors))
 
@@ -223,39 +231,6 @@ def mistake_severity(cm: ConfusionLike, tree: Hierarchy) -> float:
     """
     cells = read_confusion(cm)
     return _value(cells, weights.mistake_severity(cells, tree))
-
-
-def hierarchical_precision(cm: ConfusionLike, tree: Hierarchy) -> float:
-    """Of the nodes above and at the answers, the share that is right. (Kiritchenko et al., 2006.)
-
-    A class stands for itself and its ancestors, the root excepted: `sum of n[i, j] |above i and
-    above j| / sum of n[i, j] |above j|`. All of an answer's nodes are right, or its coarse part is.
-
-    >>> from untrue import Hierarchy
-    >>> tree = Hierarchy.from_groups({"pet": ["cat", "dog"], "fish": ["pike"]})
-    >>> hierarchical_precision([[8, 2, 0], [0, 10, 0], [0, 0, 10]], tree)  # 2 cats called dogs
-    0.9666666666666667
-    """
-    cells = read_confusion(cm)
-    return _value(cells, weights.hierarchical(cells, tree, precision=1.0, recall=0.0))
-
-
-def hierarchical_recall(cm: ConfusionLike, tree: Hierarchy) -> float:
-    """Of the nodes above and at the true classes, the share that is answered: see above."""
-    cells = read_confusion(cm)
-    return _value(cells, weights.hierarchical(cells, tree, precision=0.0, recall=1.0))
-
-
-def hierarchical_f(cm: ConfusionLike, tree: Hierarchy, beta: float = 1.0) -> float:
-    """`(1 + beta^2) P R / (beta^2 P + R)` of hierarchical precision P and recall R.
-
-    They differ only where classes lie at different depths.
-    """
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta < np.inf:
-        raise ArgumentError(f"`beta` must be a number of at least 0; got {beta!r}.")
-    cells, whole = read_confusion(cm), 1.0 + beta**2
-    pair = weights.hierarchical(cells, tree, precision=1.0 / whole, recall=beta**2 / whole)
-    return _value(cells, pair)
 
 
 def class_accuracy(cm: ConfusionLike) -> FloatArray:

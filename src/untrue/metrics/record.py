@@ -236,7 +236,13 @@ def _pairs(
     if tree is not None:
         pairs["mistake_severity"] = weights.mistake_severity(cells, tree)
         for name, (precision, recall) in HIERARCHICAL.items():
-            pairs[name] = weights.hierarchical(cells, tree, precision=precision, recall=recall)
+            pairs[name] = weights.hierarchical(
+                tree.class_nodes[cells.true],
+                tree.class_nodes[cells.predicted],
+                tree,
+                precision=precision,
+                recall=recall,
+            )
     if subset is not None:
         chosen = np.flatnonzero(read_subset(subset, cells.n_classes, names)).tolist()
         pairs["small_class_accuracy"] = weights.small_class_accuracy(cells, chosen, names)

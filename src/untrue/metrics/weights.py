@@ -17,6 +17,7 @@ from untrue.metrics.confusion import Cells
 from untrue.metrics.inputs import (
     FloatArray,
     Groups,
+    IntArray,
     check_n_classes,
     check_tree,
     read_groups,
@@ -79,14 +80,27 @@ def costs(cells: Cells, penalty: Penalty) -> FloatArray:
 
 def expected_cost(cells: Cells, penalty: Penalty, priors: Priors | None = None) -> Weights:
     each = costs(cells, penalty)
+    return by_priors(each, cells.true, cells.count, priors, penalty.classes)
+
+
+def by_priors(
+    each: FloatArray,
+    true: IntArray,
+    count: IntArray,
+    priors: Priors | None,
+    classes: Sequence[str],
+) -> Weights:
+    """A mean over the examples, or one in which each class counts by its prior.
+
+    each: what one example of a cell adds. true, count: of the cells
+    """
     if priors is None:
-        return each, np.ones(cells.count.size)
-    # Each class counts by its prior, however many examples of it there are.
-    share = read_priors(priors, "priors", penalty.classes)
-    examples = cells.per_class()
+        return each, np.ones(each.size)
+    share = read_priors(priors, "priors", classes)
+    examples = np.bincount(true, count, len(classes))
     if ((share > 0) & (examples == 0)).any():  # nothing is known about what they cost
-        return each, np.zeros(cells.count.size)
-    weight = np.divide(share, examples, out=np.zeros_like(share), where=examples > 0)[cells.true]
+        return each, np.zeros(each.size)
+    weight = np.divide(share, examples, out=np.zeros_like(share), where=examples > 0)[true]
     return each * weight, weight
 
 
@@ -95,15 +109,15 @@ def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
     return _floats(tree.height(cells.true, cells.predicted)), _floats(cells.wrong)
 
 
-def hierarchical(cells: Cells, tree: Hierarchy, *, precision: float, recall: float) -> Weights:
+def hierarchical(
+    true: IntArray, answers: IntArray, tree: Hierarchy, *, precision: float, recall: float
+) -> Weights:
     """Nodes that truth and answer share, over a mixture of those of the answer and of the truth.
 
-    (1, 0) is precision, (0, 1) recall, and (1, b^2) / (1 + b^2) their F.
+    `true`, `answers` are nodes. (1, 0) is precision, (0, 1) recall, (1, b^2) / (1 + b^2) their F.
     """
-    check_tree(tree, cells.n_classes)
-    true, predicted = tree.class_nodes[cells.true], tree.class_nodes[cells.predicted]
-    shared = tree.depths[tree.common_ancestors(true, predicted)]
-    below = precision * tree.depths[predicted] + recall * tree.depths[true]
+    shared = tree.depths[tree.common_ancestors(true, answers)]
+    below = precision * tree.depths[answers] + recall * tree.depths[true]
     return _floats(shared), _floats(below)
 
 

@@ -63,18 +63,18 @@ def _write_npy(penalty: Penalty) -> bytes:
 
 
 def _write_json(penalty: Penalty) -> bytes:
-    return _json(_content(penalty))
+    return as_json(_content(penalty))
 
 
 def _write_toml(penalty: Penalty) -> bytes:
-    return _toml_file(_content(_as_rules(penalty)))
+    return toml_file(_content(_as_rules(penalty)))
 
 
-def _json(content: dict[str, Any]) -> bytes:
+def as_json(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def _toml_file(content: dict[str, Any]) -> bytes:
+def toml_file(content: dict[str, Any]) -> bytes:
     lines = []
     for key, value in content.items():
         if key == "rule":
@@ -179,6 +179,6 @@ _WRITERS: dict[str, Callable[[Penalty], bytes]] = {
     ".npy": _write_npy,
 }
 _FORMULA_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
-    ".json": _json,
-    ".toml": _toml_file,
+    ".json": as_json,
+    ".toml": toml_file,
 }

@@ -1,0 +1,249 @@
+"""Answers that are not classes: "send to a specialist", "order a test", "some bird".
+
+`Actions` are what a decision may answer, and what each costs under each true class: a table, or the
+nodes of a tree of classes (`untrue.penalty.node_actions`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import PenaltyError, nearest
+from untrue.hierarchy.names import check_names
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, real_numbers
+from untrue.penalty.base import Penalty, check_classes
+from untrue.penalty.builders import number
+
+if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
+
+NodeCost = Literal["distance", "information"] | Callable[[int, int], float]
+
+
+class Actions(ABC):
+    """What may be answered, and what each answer costs: `cost[true class, action]`, never negative.
+
+    classes   names of the true classes
+    actions   names of the answers
+    """
+
+    classes: tuple[str, ...]
+    actions: tuple[str, ...]
+
+    # Builders
+
+    @staticmethod
+    def from_matrix(
+        costs: npt.ArrayLike, classes: Sequence[str] | int, actions: Sequence[str]
+    ) -> Actions:
+        """From a (k, m) table, true class first.
+
+        >>> table = [[0.0, 20.0, 2.0], [1.0, 0.0, 2.0]]
+        >>> answers = Actions.from_matrix(table, ["tumour", "benign"], ["tumour", "benign", "scan"])
+        >>> answers.expected(np.array([[0.15, 0.85]]))
+        array([[0.85, 3.  , 2.  ]])
+        """
+        return TableActions(check_classes(classes), actions, costs)
+
+    @staticmethod
+    def from_penalty(penalty: Penalty, more: Mapping[str, float | Mapping[str, float]]) -> Actions:
+        """The classes of a penalty as answers, and more: {action: cost or {class: cost}}.
+
+        Made as a table, of k x (k + actions) numbers.
+        """
+        if not isinstance(more, Mapping) or not more:
+            raise PenaltyError(
+                'More actions are {action: cost} or {action: {class: cost}}, {"scan": 2.0} say; '
+                f"got {more!r}."
+            )
+        columns = [_column(name, costs, penalty.classes) for name, costs in more.items()]
+        table = np.concatenate([penalty.matrix(), np.stack(columns, axis=1)], axis=1)
+        return TableActions(penalty.classes, [*penalty.classes, *more], table)
+
+    @staticmethod
+    def from_hierarchy(
+        tree: Hierarchy, cost: NodeCost = "distance", *, nodes: Sequence[str] | None = None
+    ) -> Actions:
+        """Every node of a tree is an answer; a right but coarse one costs by what it leaves open.
+
+        cost   "distance": the edges between the answer and the true class. The best answer is the
+               deepest node that has at least half of the probability below it. (Ramaswamy, Tewari,
+               Agarwal, ICML 2015)
+               "information": a wrong answer costs 1, a right one the share of the information that
+               it leaves open, log(classes below it) / log(all classes). The best answer has the
+               greatest expected information gain. (Deng, Krause, Berg, Fei-Fei, CVPR 2012)
+               a function of two heights, that of the lowest common ancestor of answer and truth,
+               and that of the answer: (h, 0) is a wrong class, (h, h) a right answer of height h
+        nodes  names of the nodes that may be answered; all that hold a class if not given
+
+        Costs are computed along the tree; there is no table of classes by nodes.
+        """
+        from untrue.penalty.node_actions import NodeActions
+
+        return NodeActions(tree, cost, nodes)
+
+    @staticmethod
+    def load(path: str | Path) -> Actions:
+        """Read .toml or .json: see docs/decisions.md."""
+        from untrue.penalty import action_files
+
+        return action_files.load(Path(path))
+
+    def save(self, path: str | Path) -> Path:
+        """Write .toml or .json."""
+        from untrue.penalty import action_files
+
+        return action_files.save(self, Path(path))
+
+    # What all can tell
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.actions)
+
+    def index(self, action: str) -> int:
+        """Position of an action."""
+        if not isinstance(action, str) or action not in self._positions:
+            raise PenaltyError(
+                f"Unknown action {action!r}{nearest(str(action), self.actions) or '.'}"
+            )
+        return self._positions[action]
+
+    def cost(self, true: Any, action: Any) -> Any:
+        """Cost of an answer under a true class: names or indices, broadcast."""
+        i, j = np.broadcast_arrays(
+            _indices(true, self.classes, "class"), _indices(action, self.actions, "action")
+        )
+        found = self._lookup(i, j)
+        return found if found.ndim else float(found)
+
+    def expected(self, probs: Any) -> Any:
+        """Expected cost of each action: (N, k) -> (N, m), an array or a tensor as `probs` is."""
+        if type(probs).__module__.partition(".")[0] == "torch":
+            import torch
+
+            found = self.expected(probs.detach().cpu().double().numpy())
+            dtype = probs.dtype if probs.is_floating_point() else torch.float64
+            return torch.from_numpy(found).to(dtype).to(probs.device)
+        array = real_numbers(probs, "`probs`")
+        if array.ndim != 2 or array.shape[1] != self.n_classes:
+            raise PenaltyError(
+                f"`probs` must have shape (N, {self.n_classes}), one column a class; got "
+                f"{array.shape}."
+            )
+        return self._expected(array)
+
+    def matrix(self) -> Floats:
+        """All costs (k, m)."""
+        k, m = self.n_classes, self.n_actions
+        return np.asarray(self.cost(np.arange(k)[:, None], np.arange(m)), dtype=np.float64)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.actions)}
+
+    # What each form must tell
+
+    @property
+    @abstractmethod
+    def preference(self) -> Floats:
+        """(m,) Of actions that cost alike the one of greatest preference is taken; at least 0."""
+
+    @abstractmethod
+    def _lookup(self, i: Ints, j: Ints) -> Floats: ...
+
+    @abstractmethod
+    def _expected(self, probs: Floats) -> Floats: ...
+
+
+class TableActions(Actions):
+    """Costs as a read-only (k, m) array."""
+
+    def __init__(
+        self, classes: tuple[str, ...], actions: Sequence[str], costs: npt.ArrayLike
+    ) -> None:
+        self.classes, self.actions = classes, check_action_names(actions)
+        table = frozen(real_numbers(costs, "A table of costs"))
+        if table.shape != (len(self.classes), len(self.actions)):
+            raise PenaltyError(
+                f"A table of {len(self.classes)} classes and {len(self.actions)} actions has shape "
+                f"({len(self.classes)}, {len(self.actions)}); got {table.shape}."
+            )
+        bad = ~((table >= 0) & (table <= MOST_COST))
+        if bad.any():
+            i, j = map(int, np.argwhere(bad)[0])
+            high = MOST_COST < table[i, j] < np.inf
+            raise PenaltyError(
+                f"Cost of {self.actions[j]!r} for {self.classes[i]!r} is {table[i, j]}: "
+                f"{TOO_GREAT if high else 'costs must be finite and not negative'}."
+            )
+        self.costs = table
+
+    @property
+    def preference(self) -> Floats:
+        return np.zeros(self.n_actions)
+
+    def matrix(self) -> Floats:
+        return np.asarray(self.costs)
+
+    def _lookup(self, i: Ints, j: Ints) -> Floats:
+        return np.asarray(self.costs[i, j])
+
+    def _expected(self, probs: Floats) -> Floats:
+        return np.asarray(probs @ self.costs)
+
+    def __repr__(self) -> str:
+        return f"Actions({self.n_classes} classes, {self.n_actions} actions)"
+
+
+def check_action_names(actions: Sequence[str]) -> tuple[str, ...]:
+    """Names of actions: texts, none twice, at least one."""
+    names = check_names(actions, "`actions`", PenaltyError)
+    if not names:
+        raise PenaltyError("At least one action is needed; `actions` is empty.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise PenaltyError(f"The action {twice!r} is named twice.")
+    return names
+
+
+def _indices(which: Any, names: tuple[str, ...], kind: str) -> Ints:
+    array = np.asarray(which)
+    if array.dtype.kind in "UO":
+        place = {name: i for i, name in enumerate(names)}
+        for name in array.ravel().tolist():
+            if name not in place:
+                raise PenaltyError(f"Unknown {kind} {name!r}{nearest(str(name), names) or '.'}")
+        found = [place[name] for name in array.ravel().tolist()]
+        return np.array(found, dtype=np.int64).reshape(array.shape)
+    if array.size and array.dtype.kind not in "iu":
+        raise PenaltyError(f"A {kind} is a name or an integer index; got {array.dtype}.")
+    if array.size and not 0 <= array.min() <= array.max() < len(names):
+        bad = array.min() if array.min() < 0 else array.max()
+        raise PenaltyError(f"The index {bad} of a {kind} is outside 0..{len(names) - 1}.")
+    return array.astype(np.int64)
+
+
+def _column(name: str, costs: Any, classes: tuple[str, ...]) -> Floats:
+    """(k,) What one action costs under each class."""
+    if not isinstance(costs, Mapping):
+        return np.full(len(classes), number(costs, f"the action {name!r}"))
+    for label in costs:
+        if label not in classes:
+            hint = nearest(str(label), classes) or "."
+            raise PenaltyError(f"The action {name!r} names an unknown class {label!r}{hint}")
+    missing = [label for label in classes if label not in costs]
+    if missing:
+        raise PenaltyError(f"The action {name!r} has no cost for {missing[0]!r}.")
+    return np.array([number(costs[c], f"the action {name!r}") for c in classes], dtype=np.float64)
