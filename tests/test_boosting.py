@@ -270,6 +270,45 @@ def test_a_booster_takes_codes_in_the_order_of_the_penalty() -> None:
     np.testing.assert_array_equal(named, plain)
 
 
+EACH = NAMED.per_example({("bad", "good"): np.linspace(1.0, 50.0, 569)})
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_costs_of_each_example_are_the_rows_of_the_loss(objective: Any, loss: Any) -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(569, 2)), rng.integers(2, size=569)
+    made = objective(EACH, loss=loss, alpha=0.4, classes=["bad", "good"])
+    rows = np.where(labels[:, None] == 0, [0.0, 1.0], [1.0, 0.0])
+    rows[labels == 0, 1] = np.linspace(1.0, 50.0, 569)[labels == 0]
+    wanted = reference.gradients(scores, labels, rows, loss=loss, alpha=0.4)
+    np.testing.assert_allclose(made(labels, scores)[0], wanted, rtol=2e-6)  # in single precision
+    with pytest.raises(ArgumentError, match="has class names, good, bad"):
+        objective(EACH)(labels, scores)
+    with pytest.raises(DataError, match="costs are of 569 examples, but the data have 10 rows"):
+        made(labels[:10], scores[:10])
+
+
+def test_trees_mind_the_costly_examples_most() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    amounts = np.linspace(1.0, 50.0, 569)
+    x, codes = np.column_stack([x[:, 1], amounts]), 1 - y  # 1 is bad, as in the penalty
+    gap = {}
+    for name, costs in (("each", EACH), ("mean", EACH.mean(codes))):
+        objective = boosting.lightgbm_objective(costs, alpha=0.3)
+        params = {**LIGHTGBM, "num_class": 2, "objective": objective}
+        booster = lightgbm.train(params, lightgbm.Dataset(x, codes), 20)
+        bad = boosting.probs(booster.predict(x, raw_score=True))[:, 1]
+        gap[name] = (
+            bad[(codes == 0) & (amounts > 35)].mean() - bad[(codes == 0) & (amounts < 15)].mean()
+        )
+    assert gap["each"] > gap["mean"] + 0.1
+    metric = boosting.lightgbm_metric(EACH, measure="cost", classes=["good", "bad"])
+    scores = np.stack([np.ones(569), np.zeros(569)], axis=1)  # all are called good
+    found = metric(codes, scores)[1]
+    assert found == pytest.approx(np.where(codes == 1, np.linspace(1.0, 50.0, 569), 0.0).mean())
+
+
 def test_objectives_pickle_and_survive_clone() -> None:
     objective = boosting.lightgbm_objective(ZONE, alpha=0.3)
     model = clone(lightgbm.LGBMClassifier(objective=objective, n_estimators=2, **LIGHTGBM))

@@ -15,6 +15,9 @@ An estimator takes labels and numbers them itself (`LGBMClassifier` in sorted or
 objective sees any: a penalty with class names then needs `classes`, and is refused without.
 `untrue.sklearn.BoostedClassifier` sees the labels and matches them by name.
 
+Costs of each example (`penalty.per_example`) are those of the rows of the data trained on; a metric
+takes those of the data it is evaluated on.
+
 Under an objective that is not its own LightGBM predicts raw scores: `probs(raw)` makes them
 probabilities. XGBoost does so by itself if "multi:softprob" is named beside `obj`.
 
@@ -46,7 +49,7 @@ from untrue import newton, reference
 from untrue.checks import check_number
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
 from untrue.metrics.probabilities import softmax
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
 from untrue.reference import Floats, Loss
 
@@ -66,7 +69,7 @@ LEAST_HESSIAN = 1e-16
 
 
 def lightgbm_objective(
-    penalty: Penalty | Any,
+    penalty: Penalty | ExamplePenalty | Any,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
     *,
@@ -85,14 +88,14 @@ def lightgbm_objective(
     array([[-0.309,  0.193,  0.116]])
     """
     costs, unmatched = _read_penalty(penalty, classes)
-    k = len(costs)
+    k = _n_classes(costs)
     _check("lightgbm", loss, alpha)
     scale = k / (k - 1) if k > 1 else 1.0
     return Objective(costs, loss, float(alpha), scale, unmatched)
 
 
 def xgboost_objective(
-    penalty: Penalty | Any,
+    penalty: Penalty | ExamplePenalty | Any,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
     *,
@@ -108,7 +111,7 @@ def xgboost_objective(
 
 
 def lightgbm_metric(
-    penalty: Penalty | Any,
+    penalty: Penalty | ExamplePenalty | Any,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
     *,
@@ -126,7 +129,7 @@ def lightgbm_metric(
 
 
 def xgboost_metric(
-    penalty: Penalty | Any,
+    penalty: Penalty | ExamplePenalty | Any,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
     *,
@@ -161,12 +164,12 @@ class Objective:
     A Booster calls it with `(scores, data)`, an estimator with `(labels, scores, weights)`; both
     arrays have the shape of the scores, (N, k) or (N,) for two classes with a single score.
 
-    costs (k, k), true class first; scale: how much the library enlarges the second derivatives of
-    its own multi-class objective (not of its binary one); unmatched: class names that an
-    estimator's labels must be matched with, by `classes`, before it may call
+    costs (k, k), true class first, or those of each example; scale: how much the library enlarges
+    the second derivatives of its own multi-class objective (not of its binary one); unmatched:
+    class names that an estimator's labels must be matched with, by `classes`, before it may call
     """
 
-    costs: Floats
+    costs: Floats | ExamplePenalty
     loss: Loss
     alpha: float
     scale: float
@@ -177,12 +180,14 @@ class Objective:
         self, first: Any, second: Any, sample_weight: Any = None
     ) -> tuple[newton.Singles, newton.Singles]:
         call = _read_call(
-            first, second, sample_weight, len(self.costs), raw=True, unmatched=self.unmatched
+            first, second, sample_weight, _n_classes(self.costs), raw=True, unmatched=self.unmatched
         )
+        costs = self.costs if not isinstance(self.costs, ExamplePenalty) else None
         gradient, bound = newton.newton_terms(
             call.logits,
             call.target,
-            self.costs,
+            _rows(self.costs, call.target) if costs is None else costs,
+            by_example=costs is None,
             loss=self.loss,
             alpha=self.alpha,
             scale=1.0 if call.single else self.scale,
@@ -203,7 +208,7 @@ class Metric:
     """
 
     library: Library
-    costs: Floats
+    costs: Floats | ExamplePenalty
     loss: Loss
     alpha: float
     measure: Measure
@@ -216,12 +221,18 @@ class Metric:
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
         call = _read_call(
-            first, second, sample_weight, len(self.costs), raw=self.raw, unmatched=self.unmatched
+            first,
+            second,
+            sample_weight,
+            _n_classes(self.costs),
+            raw=self.raw,
+            unmatched=self.unmatched,
         )
         if self.measure == "cost":
-            values = self.costs[call.target, call.logits.argmax(1)]
+            answer = call.logits.argmax(1)[:, None]
+            values = np.take_along_axis(_rows(self.costs, call.target), answer, axis=1)[:, 0]
         else:
-            rows = self.costs[call.target]
+            rows = _rows(self.costs, call.target)
             values = reference.losses(
                 call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
             )
@@ -298,11 +309,30 @@ def _two_columns(scores: Floats) -> Floats:
     return np.column_stack([np.zeros(len(scores)), scores])
 
 
-def _read_penalty(penalty: Any, classes: Sequence[Any] | None) -> tuple[Floats, tuple[str, ...]]:
+def _read_penalty(
+    penalty: Any, classes: Sequence[Any] | None
+) -> tuple[Floats | ExamplePenalty, tuple[str, ...]]:
     """The costs over the codes, and the names that labels have yet to be matched with."""
     costs = penalty_of_codes(penalty, classes)
-    unmatched = costs.classes if classes is None and has_names(costs) else ()
-    return costs.matrix(), unmatched
+    by_class = costs.base if isinstance(costs, ExamplePenalty) else costs
+    unmatched = by_class.classes if classes is None and has_names(by_class) else ()
+    return costs if isinstance(costs, ExamplePenalty) else costs.matrix(), unmatched
+
+
+def _n_classes(costs: Floats | ExamplePenalty) -> int:
+    return costs.n_classes if isinstance(costs, ExamplePenalty) else len(costs)
+
+
+def _rows(costs: Floats | ExamplePenalty, target: npt.NDArray[np.int64]) -> Floats:
+    """(N, k) What each answer costs each example."""
+    if not isinstance(costs, ExamplePenalty):
+        return np.asarray(costs[target])
+    if len(costs) != len(target):
+        raise DataError(
+            f"The costs are of {len(costs):,} examples, but the data have {len(target):,} rows: "
+            "costs of each example go with the rows they were made for (`take` has some of them)."
+        )
+    return costs.rows(target)
 
 
 def _metric(

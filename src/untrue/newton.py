@@ -32,13 +32,15 @@ def newton_terms(
     *,
     loss: Loss,
     alpha: float,
+    by_example: bool = False,
     scale: float = 1.0,
     weight: npt.NDArray[np.float64] | None = None,
 ) -> tuple[Singles, Singles]:
     """Gradient and `scale` times the bound of the Hessian's diagonal, both (N, k).
 
-    scores (N, k), target (N,) class indices, costs (k, k); weight (N,) multiplies both. The results
-    are transposed views: class by class in memory.
+    scores (N, k), target (N,) class indices, costs (k, k), or (N, k) `by_example`: what each answer
+    costs each example; weight (N,) multiplies both. The results are transposed views: class by
+    class in memory.
 
     >>> scores, costs = np.zeros((1, 2)), np.eye(2)[::-1]
     >>> g, h = newton_terms(scores, np.array([0]), costs, loss="bilinear", alpha=0.0)
@@ -47,14 +49,15 @@ def newton_terms(
     """
     n, k = scores.shape
     gradient, bound = np.empty((k, n), np.float32), np.empty((k, n), np.float32)
-    by_predicted = np.ascontiguousarray(costs.T, dtype=np.float32)
+    by_predicted = costs.T if by_example else np.ascontiguousarray(costs.T, dtype=np.float32)
     by_class = scores.T
     size = max(1, BLOCK // k)
 
     def work(start: int) -> None:
         rows = slice(start, start + size)
         own = target[rows]
-        g, h = _block(by_class[:, rows], own, by_predicted[:, own], loss, np.float32(alpha))
+        paid = by_predicted[:, rows if by_example else own].astype(np.float32, copy=False)
+        g, h = _block(by_class[:, rows], own, paid, loss, np.float32(alpha))
         h *= np.float32(scale)
         if weight is not None:
             w = weight[rows].astype(np.float32)

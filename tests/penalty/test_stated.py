@@ -10,7 +10,7 @@ import pytest
 
 from untrue import Penalty
 from untrue.errors import PenaltyError
-from untrue.penalty.stated import penalty_over
+from untrue.penalty.stated import examples_over, penalty_over
 
 WANTED = [[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
 LABELS = np.array(["ant", "bee", "cat"])
@@ -102,6 +102,30 @@ def test_codes_are_matched_by_the_names_that_are_said(stated: Any, labels: Any) 
     np.testing.assert_array_equal(found.matrix(), [[0.0, 1.0], [3.0, 0.0]])
     # A part of the data may lack a class.
     assert penalty_over(stated, labels[1:], classes=["dog", "wolf"]).classes == ("wolf",)
+
+
+@pytest.mark.parametrize(
+    ("base", "labels", "classes"),
+    [
+        (Penalty.from_rules(["wolf", "cat", "dog"], {}), ["dog", "wolf"], None),
+        (Penalty.from_rules(["wolf", "cat", "dog"], {}), [0, 1], ["dog", "wolf"]),
+        (Penalty.from_rules(["wolf", "dog"], {}), ["wolf", "dog"], None),
+    ],
+)
+def test_costs_of_each_example_follow_their_classes(base: Any, labels: Any, classes: Any) -> None:
+    each = base.per_example({("wolf", "dog"): [1.0, 9.0], ("dog", "*"): [2.0, 3.0]})
+    found = examples_over(each, labels, classes=classes)
+    assert set(found.classes) == {"dog", "wolf"}
+    assert found.penalty(1).cost("wolf", "dog") == 9.0
+    assert found.penalty(1).cost("dog", "wolf") == 3.0
+
+
+def test_costs_of_each_example_without_names_go_by_position() -> None:
+    each = Penalty.from_rules(2, {}).per_example({(1, 0): [4.0, 5.0]})
+    assert examples_over(each, ["dog", "wolf"]).penalty(0).cost("wolf", "dog") == 4.0
+    by_code = examples_over(each, [1, 0], classes=["dog", "wolf"])
+    assert by_code.classes == ("wolf", "dog")
+    assert by_code.penalty(0).cost("wolf", "dog") == 4.0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, PenaltyError, listed, nearest
 from untrue.penalty.base import Penalty
+from untrue.penalty.per_example import ExamplePenalty
 
 DEFAULT = "default"
 
@@ -59,12 +60,39 @@ def penalty_over(
     return _reorder(Penalty.from_matrix(_matrix(stated)), names, by_position=True)
 
 
-def penalty_of_codes(stated: Any, classes: Sequence[Any] | None = None) -> Penalty:
+def examples_over(
+    stated: ExamplePenalty,
+    labels: Sequence[Any] | npt.NDArray[Any],
+    *,
+    classes: Sequence[Any] | None = None,
+) -> ExamplePenalty:
+    """Costs of each example over these labels, by the rule of `penalty_over`."""
+    base = penalty_over(stated.base, labels, classes=classes)
+    given = stated.classes
+    # One without names of its own went by position, and has taken the names of the labels.
+    if not has_names(stated.base) and set(base.classes).isdisjoint(given):
+        given = tuple(class_names(labels if classes is None else classes))
+    place = {name: i for i, name in enumerate(base.classes)}
+    new = np.array([place.get(name, -1) for name in given], dtype=np.int64)
+    true, predicted = new[stated.true], new[stated.predicted]
+    kept = (true >= 0) & (predicted >= 0)
+    return dataclasses.replace(
+        stated,
+        base=base,
+        true=true[kept],
+        predicted=predicted[kept],
+        column=stated.column[kept],
+    )
+
+
+def penalty_of_codes(stated: Any, classes: Sequence[Any] | None = None) -> Penalty | ExamplePenalty:
     """The penalty over codes 0, 1, ...: in its own order, or in that of `classes`.
 
     >>> penalty_of_codes(Penalty.from_ordinal(["b", "a"]), classes=["a", "b"]).classes
     ('a', 'b')
     """
+    if isinstance(stated, ExamplePenalty):
+        return stated if classes is None else examples_over(stated, classes)
     if classes is not None:
         return penalty_over(stated, classes)
     if stated is None or isinstance(stated, Mapping):

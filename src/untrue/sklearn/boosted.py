@@ -13,8 +13,9 @@ from untrue import boosting
 from untrue.checks import check_choice, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
-from untrue.penalty.stated import penalty_over
+from untrue.penalty import ExamplePenalty
 from untrue.reference import Loss
+from untrue.sklearn.example_costs import costs_of
 from untrue.sklearn.meta import CostMetaEstimator, positions
 
 
@@ -27,7 +28,8 @@ class BoostedClassifier(CostMetaEstimator):
 
     estimator   an `LGBMClassifier` or `XGBClassifier`; a copy is fitted, with our objective
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
-                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike. A
+                `FormulaPenalty` has costs of each example, by columns of X or `cost_columns`
     loss        "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
     alpha       share of the cost term, from 0 (plain cross-entropy) to 1
     decision    "argmax": `predict` gives the likeliest class. "cost": the one of least expected
@@ -65,7 +67,14 @@ class BoostedClassifier(CostMetaEstimator):
         self.decision = decision
         self.classes = classes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        sample_weight: Any = None,
+        cost_columns: Any = None,
+        **params: Any,
+    ) -> Self:
         """Train the trees; they get `sample_weight` and `params` too."""
         library = _library(self.estimator)
         check_choice("decision", self.decision, ("argmax", "cost"))
@@ -77,19 +86,26 @@ class BoostedClassifier(CostMetaEstimator):
             raise DataError(
                 f"Boosted trees need examples of more than one class; got {len(y)} of one class."
             )
-        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
-        model = self._with_objective(clone(self.estimator), library)
+        target = positions(y, self.classes_)
+        costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
+        # Examples to evaluate on have costs of their own, which the means of the classes stand for.
+        by_example = isinstance(costs, ExamplePenalty)
+        self.penalty_ = costs.mean(target) if isinstance(costs, ExamplePenalty) else costs
+        model = self._with_objective(
+            clone(self.estimator), library, costs if by_example else self.penalty_.matrix()
+        )
         if library == "lightgbm" and params.get("eval_metric") is None:
             params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
-        self._adopt(model.fit(X, positions(y, self.classes_), **self._coded(params)))
+        self._adopt(model.fit(X, target, **self._coded(params)))
         return self
 
-    def _with_objective(self, model: Any, library: boosting.Library) -> Any:
+    def _with_objective(self, model: Any, library: boosting.Library, costs: Any) -> Any:
         given = model.get_params()
+        stated = self._stated() | {"penalty": costs, "classes": self.penalty_.classes}
         if library == "xgboost":
             if given.get("eval_metric") is None:
                 model.set_params(eval_metric=boosting.xgboost_metric(**self._stated()))
-            return model.set_params(objective=boosting.xgboost_objective(**self._stated()))
+            return model.set_params(objective=boosting.xgboost_objective(**stated))
         if given.get("metric") is None:
             # LightGBM's own metric would take the raw scores for probabilities.
             model.set_params(metric="None")
@@ -97,10 +113,10 @@ class BoostedClassifier(CostMetaEstimator):
             labels, weights = zip(*given["class_weight"].items(), strict=True)
             codes = positions(labels, self.classes_).tolist()
             model.set_params(class_weight=dict(zip(codes, weights, strict=True)))
-        return model.set_params(objective=boosting.lightgbm_objective(**self._stated()))
+        return model.set_params(objective=boosting.lightgbm_objective(**stated))
 
     def _stated(self) -> dict[str, Any]:
-        """What objective and metric are told: costs by the codes of the sorted labels."""
+        """What a metric is told: costs by the codes of the sorted labels."""
         return {"penalty": self.penalty_.matrix(), "loss": self.loss, "alpha": self.alpha}
 
     def _coded(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -126,10 +142,14 @@ class BoostedClassifier(CostMetaEstimator):
             raw = self.estimator_.predict(X, output_margin=True)
         return boosting.probs(raw)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """(N,) Labels, by `decision`."""
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels, by `decision`; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
-        chosen = decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
+        if self.decision == "cost":
+            costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
+            chosen = decide(probs, costs)
+        else:
+            chosen = probs.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
 

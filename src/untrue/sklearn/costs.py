@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import make_scorer
+import sklearn
+from sklearn.metrics._scorer import _Scorer
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from untrue.errors import DataError, UntrueWarning, nearest
-from untrue.penalty.stated import DEFAULT, class_names, name_of, penalty_over
+from untrue.penalty import ExamplePenalty, FormulaPenalty
+from untrue.penalty.stated import DEFAULT, class_names, is_table, name_of
+from untrue.sklearn.example_costs import costs_of
 
 
 def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
@@ -20,7 +24,8 @@ def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) ->
     may lack some; a matrix without class names needs them all there, or `classes`, all labels in
     the order of its rows. With `classes` a rule for an unknown name is an error, and labels may be
     codes 0, 1, ... for these names; without, a rule that looks like a slip of a label seen is
-    warned of.
+    warned of. A `FormulaPenalty`, with costs by columns, takes them from X where it is a table, or
+    as `cost_columns`, which scikit-learn routes: `.set_score_request(cost_columns=True)`.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = [[0], [1], [2]], ["a", "b", "b"]
@@ -28,7 +33,35 @@ def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) ->
     >>> float(cost_scorer({("a", "b"): 6.0})(says_b, X, y))
     -2.0
     """
-    return make_scorer(mean_cost, greater_is_better=False, penalty=penalty, classes=classes)
+    return CostScorer(mean_cost, -1, {"penalty": penalty, "classes": classes}, "predict")
+
+
+class CostScorer(_Scorer):  # type: ignore[misc]
+    """scikit-learn's scorer, which also hands `cost_columns` to a `predict` that asks for them."""
+
+    def _score(
+        self,
+        method_caller: Any,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y_true: Any,
+        **kwargs: Any,
+    ) -> float:
+        penalty = self._kwargs["penalty"]
+        columns = kwargs.get("cost_columns")
+        if columns is None and isinstance(penalty, FormulaPenalty) and is_table(X):
+            kwargs["cost_columns"] = X
+        elif columns is not None and _asks_for_columns(estimator):
+            predicted = estimator.predict(X, cost_columns=columns)
+            return -mean_cost(y_true, predicted, **{**self._kwargs, **kwargs})
+        return float(super()._score(method_caller, estimator, X, y_true, **kwargs))
+
+
+def _asks_for_columns(estimator: Any) -> bool:
+    if not sklearn.get_config()["enable_metadata_routing"]:
+        return False
+    routing = get_routing_for_object(estimator)
+    return bool(routing.consumes(method="predict", params=["cost_columns"]))
 
 
 def mean_cost(
@@ -38,6 +71,7 @@ def mean_cost(
     penalty: Any = None,
     classes: Sequence[Any] | None = None,
     sample_weight: Any = None,
+    cost_columns: Any = None,
 ) -> float:
     """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
     true, predicted = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
@@ -45,8 +79,10 @@ def mean_cost(
         raise DataError("There must be at least one label to score; got none.")
     names = class_names([*true, *predicted], classes)
     labels = _labels(y_true, y_pred, penalty) if classes is None else classes
-    costs = penalty_over(penalty, labels).cost(names[: len(true)], names[len(true) :])
-    return float(np.average(costs, weights=sample_weight))
+    found = costs_of(penalty, labels, None, y_true, cost_columns)
+    pairs = names[: len(true)], names[len(true) :]
+    each = found.costs(*pairs) if isinstance(found, ExamplePenalty) else found.cost(*pairs)
+    return float(np.average(each, weights=sample_weight))
 
 
 def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:

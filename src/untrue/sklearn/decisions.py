@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from untrue.decision import Temperature, calibrate, decide
 from untrue.errors import ArgumentError, DataError
-from untrue.penalty.stated import name_of, penalty_over
+from untrue.penalty.stated import name_of
+from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions, read_probs
 
 # Probabilities below this, zero above all, count as this before their logarithm is taken.
@@ -29,7 +30,8 @@ class CostSensitiveClassifier(CostMetaEstimator):
     estimator   a classifier with `predict_proba`; a copy is fitted. Wrap a fitted one in
                 scikit-learn's `FrozenEstimator` and fit on held-out data to calibrate it alone.
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
-                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike. A
+                `FormulaPenalty` has costs of each example, by columns of X or `cost_columns`
     calibrate   whether to correct how sure the classifier is, on which this decision stands or
                 falls. One temperature is fitted to the log-probabilities of examples that the
                 classifier was not trained on (`cv` folds; then it is trained on all). It never
@@ -75,7 +77,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         params = self._fit_parameters(X, sample_weight, params)
         self._adopt(clone(self.estimator).fit(X, y, **params))
         self.classes_ = np.asarray(self.estimator_.classes_)
-        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
+        self.penalty_ = class_costs(self.penalty, self.classes_, self.classes)
         self.temperature_ = 1.0
         if self.calibrate and len(self.classes_) > 1:
             self.temperature_ = self._find_temperature(X, y, sample_weight, params)
@@ -89,10 +91,11 @@ class CostSensitiveClassifier(CostMetaEstimator):
             return probs
         return np.asarray(Temperature(self.temperature_)(_logits(probs)))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """(N,) Labels of least expected cost."""
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels of least expected cost; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
-        return np.asarray(self.classes_[decide(probs, self.penalty_)])
+        costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
+        return np.asarray(self.classes_[decide(probs, costs)])
 
     def _find_temperature(
         self,

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from untrue.checks import check_count, check_number
 from untrue.decision import decide
 from untrue.errors import UntrueWarning
-from untrue.penalty.stated import name_of, penalty_over
+from untrue.penalty.stated import name_of
+from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
 
 
@@ -63,7 +64,14 @@ class MetaCostClassifier(CostMetaEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        sample_weight: Any = None,
+        cost_columns: Any = None,
+        **params: Any,
+    ) -> Self:
         """Relabel and fit; every copy gets `sample_weight` and `params` too."""
         check_count("n_estimators", self.n_estimators)
         check_number("max_samples", self.max_samples, 0.0, 1.0)
@@ -71,11 +79,12 @@ class MetaCostClassifier(CostMetaEstimator):
         params = self._fit_parameters(X, sample_weight, params)
         rng = check_random_state(self.random_state)
         self.classes_ = np.unique(y)
-        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
+        self.penalty_ = class_costs(self.penalty, self.classes_, self.classes)
+        costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
         self.labels_ = y
         if len(self.classes_) > 1:
             probs = self._committee(X, y, params, rng)
-            self.labels_ = self.classes_[decide(probs, self.penalty_)]
+            self.labels_ = self.classes_[decide(probs, costs)]
         model = _seeded(self.estimator, rng)
         if len(np.unique(self.labels_)) < min(2, len(self.classes_)):
             warnings.warn(

@@ -21,7 +21,8 @@ from untrue.errors import ArgumentError
 from untrue.losses import registry
 from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, Perceptron, run, start_layers
-from untrue.penalty.stated import penalty_over
+from untrue.penalty import ExamplePenalty
+from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import positions
 from untrue.training import Settings
 from untrue.training.examples import Examples
@@ -109,9 +110,19 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.classes = classes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
-        """Train from scratch. X (N, d), y (N,), sample_weight (N,)."""
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        sample_weight: Any = None,
+        cost_columns: Any = None,
+    ) -> Self:
+        """Train from scratch. X (N, d), y (N,), sample_weight (N,).
+
+        Costs of each example count in training by their means of the classes.
+        """
         self._check_parameters()
+        given = X
         X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -119,6 +130,9 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = check_random_state(self.random_state)
         kept = weight > 0
         self._begin(X.shape[1], rng)
+        costs = costs_of(self.penalty, self.classes_, self.classes, given, cost_columns)
+        if isinstance(costs, ExamplePenalty):
+            self.penalty_ = costs.mean(target)
         self.scaler_ = self._new_scaler()
         if self.scaler_ is not None:
             self.scaler_.fit(X[kept], sample_weight=weight[kept])
@@ -186,16 +200,18 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logits = run(Layers(tuple(self.coefs_), tuple(self.intercepts_)), inputs)
         return softmax(logits)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """(N,) Labels, by `decision`."""
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+        """(N,) Labels, by `decision`; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
-        predicted = (
-            decide(probs, self.penalty_) if self.decision == "cost" else probs.argmax(axis=1)
-        )
+        if self.decision == "cost":
+            costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
+            predicted = decide(probs, costs)
+        else:
+            predicted = probs.argmax(axis=1)
         return np.asarray(self.classes_[predicted])
 
     def _begin(self, n_features: int, rng: np.random.RandomState) -> None:
-        self.penalty_ = penalty_over(self.penalty, self.classes_, classes=self.classes)
+        self.penalty_ = class_costs(self.penalty, self.classes_, self.classes)
         layers = start_layers([n_features, *self.hidden, len(self.classes_)], rng)
         self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
         self.n_iter_ = 0
