@@ -55,7 +55,7 @@ def test_calibrated_probabilities_make_the_decision_pay(tmp_path: Path) -> None:
 def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
     probs, true = drawn(3, 1500, sharpness=30.0)
     found = audited(tmp_path, COSTS, probs, true)
-    assert "calibrate them first (untrue.calibrate)" in audit_page.decision_sentence(found)
+    assert "calibrate them first" in audit_page.decision_sentence(found)
     assert "too sure of itself" in audit_page.reliability_figure(found).see
     mild = Penalty.from_rules(["a", "b", "c"], {("a", "b"): 3.0})
     flat = audited(tmp_path, mild, *drawn(3, 1500, sharpness=0.02, doubt=0.1))

@@ -51,7 +51,8 @@ def test_the_rows_are_those_of_the_data_and_an_audit_reads_them(
 def test_argmax_and_other_costs_decide_as_asked(model: Model, patients_csv: Path) -> None:
     source = read_data(model, patients_csv)
     plain = predict(model, source)
-    np.testing.assert_array_equal(plain.predicted, plain.probs.argmax(axis=1))
+    scores = model.scores(source.inputs(model.preprocessing))
+    np.testing.assert_array_equal(plain.predicted, scores.argmax(axis=1))
     costs = Penalty.from_rules(["tumour", "healthy", "benign"], {}, default=0.0).matrix() + 0.0
     costs[0, 1:] = 50.0  # never miss a tumour; other mistakes are free
     other = Penalty.from_matrix(costs, ["tumour", "healthy", "benign"])

@@ -26,7 +26,6 @@ from untrue.tools.fitting.learners import (
     Encoding,
     Fitted,
     Tell,
-    softmax_temperature,
 )
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
@@ -105,7 +104,6 @@ class BoosterLearner:
 
     def train(
         self,
-        name: str,
         loss: str,
         penalty: Penalty,
         alpha: float,
@@ -128,9 +126,7 @@ class BoosterLearner:
             costs.best,
             self.categorical,
         )
-        held_back = predictor.logits(inputs[parts.validation])
-        temperature = softmax_temperature(name, held_back, labels[parts.validation])
-        return Fitted(predictor, History((), tuple(costs.values), costs.best), temperature)
+        return Fitted(predictor, History((), tuple(costs.values), costs.best))
 
     def settings(self) -> dict[str, Any]:
         return {"model": self.library, **asdict(self.how)}

@@ -29,8 +29,10 @@ from untrue.tools.fitting.learners import (
     Fitted,
     Learner,
     choose_model,
+    softmax_temperature,
 )
-from untrue.tools.fitting.model import Model, argmax, calibrated
+from untrue.tools.fitting.link import Link, class_probs
+from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import FitResult, Variant
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
@@ -48,6 +50,8 @@ from untrue.training.splits import split_by_share
 
 PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
+# So many examples without a posterior are worth a note.
+MANY_OUTSIDE = 0.05
 
 
 def fit(
@@ -129,11 +133,15 @@ def fit(
     for each, its_loss in wanted.items():
         tell = None if on_progress is None else _named(on_progress, each)
         made[each] = learner.train(
-            each, its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=tell
+            its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=tell
         )
-        scores = made[each].predictor.logits(inputs[parts.test])
-        probs = calibrated(scores, made[each].temperature)
-        answers = {each: argmax(probs), f"{each} + least cost": decide(probs, penalty)}
+        predictor = made[each].predictor
+        link = Link(its_loss, alpha, penalty)
+        held_back = link.logits(predictor.logits(inputs[parts.validation]))
+        temperature = softmax_temperature(each, held_back, labels[parts.validation])
+        scores = predictor.logits(inputs[parts.test])
+        probs = class_probs(scores, link, temperature)
+        answers = {each: argmax(scores), f"{each} + least cost": decide(probs, penalty)}
         for variant, predicted in answers.items():
             variants.append(
                 _measured(variant, predicted, labels[parts.test], penalty, above, plain=first)
@@ -145,7 +153,8 @@ def fit(
         penalty=penalty,
         preprocessing=preprocessing,
         predictor=fitted.predictor,
-        temperature=fitted.temperature,
+        temperature=temperature,
+        link=link,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
             "loss": loss,
@@ -170,7 +179,9 @@ def fit(
         why=choice.why,
         labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
-        notes=_doubts(fitted.predictor.logits(inputs[parts.validation]), labels[parts.validation]),
+        notes=_doubts(
+            fitted.predictor.logits(inputs[parts.validation]), link, labels[parts.validation]
+        ),
     )
 
 
@@ -259,11 +270,20 @@ def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
-def _doubts(logits: FloatArray, labels: IntArray) -> tuple[str, ...]:
-    """What speaks against trusting the calibration."""
+def _doubts(scores: FloatArray, link: Link, labels: IntArray) -> tuple[str, ...]:
+    """What speaks against trusting the probabilities."""
+    logits = link.logits(scores)
     within = known_within(logits, *temperature_interval(logits, labels))
     doubt = trust(len(labels), within)
-    return () if doubt is None else (f"{doubt}; more data, or a larger --validation-share, help",)
+    found = [] if doubt is None else [f"{doubt}; more data, or a larger --validation-share, help"]
+    outside = link.outside(scores)
+    if outside > MANY_OUTSIDE:
+        found.append(
+            f"for {100 * outside:.0f} % of the validation examples no class probabilities lie "
+            f"behind what training by costs made of them (alpha {link.alpha:g}); the nearest are "
+            "taken. A smaller alpha helps"
+        )
+    return tuple(found)
 
 
 def _measured(

@@ -61,11 +61,10 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A trained model, how its training went, and the temperature that calibrates it."""
+    """A trained model, and how its training went."""
 
     predictor: Predictor
     history: History
-    temperature: float
 
 
 class Learner(Protocol):
@@ -79,7 +78,6 @@ class Learner(Protocol):
 
     def train(
         self,
-        name: str,
         loss: str,
         penalty: Penalty,
         alpha: float,
@@ -90,7 +88,7 @@ class Learner(Protocol):
         seed: int,
         on_progress: Tell | None = None,
     ) -> Fitted:
-        """Train on one part; stop and calibrate by another. `name` is what warnings call it."""
+        """Train on one part; stop by another."""
         ...
 
     def settings(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.input_files import read_json, reading
 from untrue.penalty import Penalty
 from untrue.tools.fitting.learners import load_predictor
+from untrue.tools.fitting.link import Link
 from untrue.tools.fitting.model import Model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import ImagePreprocessing
@@ -152,6 +153,7 @@ def save_model(
             "model": {**predictor.description(), "file": predictor.file},
             "decides": model.decision is not None,
             "temperature": model.temperature,
+            "link": model.link and {"loss": model.link.loss, "alpha": model.link.alpha},
             "training": dict(model.training),
             "files": {file.name: _digest(file.read_bytes()) for file in sorted(inside.iterdir())},
         }
@@ -213,6 +215,7 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
         penalty=penalty,
         preprocessing=preprocessing,
         predictor=predictor,
+        link=_link(content["link"], penalty),
         temperature=temperature,
         target=target,
         training=training,
@@ -220,12 +223,21 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
     )
 
 
+def _link(content: Any, penalty: Penalty) -> Link | None:
+    if content is None:
+        return None
+    loss, alpha = str(content["loss"]), float(content["alpha"])
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha {alpha}")
+    return Link(loss, alpha, penalty)
+
+
 def _read_description(folder: Path) -> dict[str, Any]:
     file = folder / MODEL
     if not file.is_file():
         raise DataError(f"{folder} is no model folder: it has no {MODEL}.")
     content = _read_json(file)
-    wanted = {"format", "untrue", "kind", "target", "model", "decides", "temperature"}
+    wanted = {"format", "untrue", "kind", "target", "model", "decides", "temperature", "link"}
     wanted |= {"training", "files"}
     form = content.get("format")
     if isinstance(form, int) and form > FORMAT:

@@ -18,7 +18,7 @@ from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
 from untrue.networks.normalize import scale_of
 from untrue.optional import need
 from untrue.penalty import Penalty
-from untrue.tools.fitting.learners import Encoding, Fitted, Tell, softmax_temperature
+from untrue.tools.fitting.learners import Encoding, Fitted, Tell
 from untrue.training import Settings
 from untrue.training.evaluation import Objective, logits_of
 from untrue.training.examples import Examples
@@ -73,7 +73,6 @@ class NetworkLearner:
 
     def train(
         self,
-        name: str,
         loss: str,
         penalty: Penalty,
         alpha: float,
@@ -94,9 +93,7 @@ class NetworkLearner:
             on_progress=on_progress,
         )
         predictor = NetworkPredictor(self.spec, network)
-        held_back = predictor.logits(inputs[parts.validation])
-        temperature = softmax_temperature(name, held_back, labels[parts.validation])
-        return Fitted(predictor, history, temperature)
+        return Fitted(predictor, history)
 
     def settings(self) -> dict[str, Any]:
         return {"model": "network", "network": self.spec.name, **self.how.to_dict()}

@@ -17,6 +17,7 @@ from untrue.metrics.inputs import IntArray
 from untrue.optional import need
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
+from untrue.tools.fitting.link import class_probs
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.reading.codes import TableCodes
@@ -100,9 +101,10 @@ def predict(
         why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
         raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
     costs = model.penalty if penalty is None else penalty_over(penalty, model.classes)
-    probs = model.probs(source.inputs(model.preprocessing), source=str(source.path))
+    scores = model.scores(source.inputs(model.preprocessing), source=str(source.path))
+    probs = class_probs(scores, model.link, model.temperature)
     if decision == "argmax":
-        predicted = argmax(probs)
+        predicted = argmax(scores)
     elif model.decision is not None and decision == "tuned":
         predicted = decide(probs, model.decision)
     else:

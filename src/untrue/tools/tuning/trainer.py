@@ -15,7 +15,7 @@ import torch
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
 from untrue.tools.fitting.fit import PLAIN
-from untrue.tools.fitting.learners import Learner
+from untrue.tools.fitting.learners import Learner, softmax_temperature
 from untrue.tools.fitting.model import calibrated
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
@@ -111,7 +111,6 @@ class CachingTrainer:
         started = time.perf_counter()
         tell = self.on_epoch
         fitted = self.learner.train(
-            name,
             recipe.loss,
             penalty,
             recipe.alpha,
@@ -124,7 +123,9 @@ class CachingTrainer:
         predictor = fitted.predictor
         made = Trained(
             name,
-            fitted.temperature,
+            softmax_temperature(
+                name, predictor.logits(self.inputs[part.validation]), self.labels[part.validation]
+            ),
             predictor.logits(self.inputs[part.test]).astype(np.float32),
             predictor.content() if weights else None,
             predictor.description() if weights else {},

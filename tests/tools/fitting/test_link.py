@@ -1,0 +1,49 @@
+"""A model trained by costs gives the class probabilities behind its scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import untrue
+from untrue.penalty import Penalty
+from untrue.tools.fitting.link import Link, class_probs
+from untrue.tools.fitting.model_folder import load_model
+
+
+@pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
+def test_the_probabilities_are_the_posterior_and_the_scores_keep_their_order(loss: str) -> None:
+    costs = Penalty.from_rules(["a", "b", "c"], {("a", "b"): 4.0})
+    scores = np.array([[1.0, 0.5, -1.0], [0.0, 0.0, 0.0]])
+    probs = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    found = class_probs(scores, Link(loss, 0.4, costs), 1.0)
+    expected = untrue.posterior(probs, costs, 0.4, loss)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_nothing_moves_without_costs_in_training() -> None:
+    costs = Penalty.from_rules(2, {})
+    scores = np.array([[1.0, 0.0]])
+    for link in (None, Link("cross-entropy", 0.5, costs), Link("bilinear", 0.0, costs)):
+        assert class_probs(scores, link, 1.0)[0, 0] == pytest.approx(1 / (1 + np.exp(-1)))
+
+
+def test_a_fitted_model_remembers_and_so_does_its_folder(
+    patients_csv: Path, patient_costs: Penalty, tmp_path: Path
+) -> None:
+    found = untrue.fit(
+        patients_csv,
+        target="diagnosis",
+        penalty=patient_costs,
+        alpha=0.3,
+        model="lightgbm",
+        rounds=10,
+        baseline=False,
+    )
+    assert found.model.link == Link("bilinear", 0.3, patient_costs)
+    folder = found.save(tmp_path / "m")
+    assert load_model(folder).link == found.model.link
+    by_cost = untrue.predict(folder, patients_csv, decision="cost")
+    np.testing.assert_array_equal(by_cost.predicted, untrue.decide(by_cost.probs, patient_costs))
