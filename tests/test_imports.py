@@ -84,17 +84,71 @@ def test_imports_point_down_the_house_plan() -> None:
     assert not upward
 
 
+# As on a machine without torch.
+WITHOUT_TORCH = """
+import importlib.abc, sys
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH + code, *arguments], capture_output=True, text=True
+    )
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "import untrue; untrue.Penalty; untrue.Hierarchy; untrue.metrics; untrue.decide",
-        "import untrue; untrue.Budget",
-        "import untrue.report",
+        "import untrue; untrue.Budget; untrue.posterior; untrue.calibrate",
+        "import untrue; untrue.fit; untrue.predict; untrue.audit; untrue.tune",
+        "import untrue.boosting",
+        "import untrue.sklearn as s; s.CostSensitiveClassifier; s.BoostedClassifier; s.cost_scorer",
+        "import untrue.report.own.audit, untrue.report.own.fit, untrue.report.own.tune",
+        "import untrue.report.sweep.assemble, untrue.report.compare.chapter",
         "from untrue.losses import registry; registry.find('bilinear').strengths",
         "import untrue.cli",
-        "import untrue.training.splits, untrue.networks",
     ],
 )
-def test_what_needs_no_torch_does_not_import_it(statement: str) -> None:
-    check = f"{statement}\nimport sys; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+def test_what_needs_no_torch_works_without_it(statement: str) -> None:
+    done = without_torch(statement)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_report_imports_no_torch() -> None:
+    """Every module of it, whatever else it imports."""
+    names = [
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in (SOURCE / "report").rglob("*.py")
+    ]
+    done = without_torch(f"import {', '.join(names)}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["BilinearLoss", "networks", "functional", "losses"])
+def test_what_needs_torch_says_how_to_install_it(name: str) -> None:
+    done = without_torch(f"import untrue; untrue.{name}.x")
+    line = f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
+    assert done.stderr.rstrip().endswith(line) or "has no attribute 'x'" in done.stderr
+
+
+def test_trees_are_fitted_and_audited_without_torch(tmp_path: Path) -> None:
+    rows = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 7 > 3 else 'no'}" for i in range(200)]
+    (tmp_path / "d.csv").write_text("\n".join(["x,kind,label", *rows]))
+    code = "import untrue.cli; untrue.cli.main(sys.argv[1:])"
+    data, model, out = (str(tmp_path / name) for name in ("d.csv", "m", "p.csv"))
+    common = ("--loss", "cross-entropy", "--model", "lightgbm", "--rounds", "5")
+    done = without_torch(code, "fit", data, "--target", "label", *common, "--out", model)
+    assert done.returncode == 0, done.stderr
+    done = without_torch(code, "predict", model, data, "--out", out)
+    assert done.returncode == 0, done.stderr
+    done = without_torch(
+        code, "fit", data, "--target", "label", *common[:3], "mlp", "--out", f"{model}2"
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert 'needs torch, which is missing: pip install "untrue[torch]"' in done.stderr

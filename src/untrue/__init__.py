@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from untrue.errors import MissingDependencyError
 from untrue.losses import registry
 
 __version__ = "0.1.0"
@@ -113,12 +114,17 @@ __all__ += sorted(["AlphaSchedule", "BestEpoch", "ExitSchedule", *registry.CLASS
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-    elif name in _MODULES or name in _ADAPTERS:
-        value = importlib.import_module(f"untrue.{name}")
-    else:
+    if name not in _HOME and name not in _MODULES and name not in _ADAPTERS:
         raise AttributeError(f"module 'untrue' has no attribute {name!r}")
+    try:
+        home = importlib.import_module(_HOME.get(name, f"untrue.{name}"))
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingDependencyError(
+            f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
+        ) from error
+    value = getattr(home, name) if name in _HOME else home
     globals()[name] = value
     return value
 

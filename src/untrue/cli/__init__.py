@@ -141,6 +141,10 @@ def exit_code(arguments: list[str]) -> int:
         return complain(usage_line(error)) if str(error) else 2
     except UntrueError as error:
         return complain(str(error))
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        return complain('this needs torch, which is missing: pip install "untrue[torch]".')
     except OSError as error:
         return complain(" ".join(filter(None, [error.strerror or str(error), place(error)])))
     except (KeyboardInterrupt, typer.Abort):

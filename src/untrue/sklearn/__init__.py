@@ -15,6 +15,8 @@ names belong in `classes`, in the order of the codes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from untrue.errors import MissingDependencyError
 
 try:
@@ -28,7 +30,9 @@ from untrue.sklearn.boosted import BoostedClassifier
 from untrue.sklearn.costs import cost_scorer
 from untrue.sklearn.decisions import CostSensitiveClassifier
 from untrue.sklearn.metacost import MetaCostClassifier
-from untrue.sklearn.network import BilinearClassifier
+
+if TYPE_CHECKING:
+    from untrue.sklearn.network import BilinearClassifier
 
 __all__ = [
     "BilinearClassifier",
@@ -37,3 +41,18 @@ __all__ = [
     "MetaCostClassifier",
     "cost_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The one estimator that needs torch is imported when it is asked for."""
+    if name != "BilinearClassifier":
+        raise AttributeError(f"module 'untrue.sklearn' has no attribute {name!r}")
+    try:
+        from untrue.sklearn.network import BilinearClassifier
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingDependencyError(
+            'BilinearClassifier needs torch, which is missing: pip install "untrue[torch]".'
+        ) from error
+    return BilinearClassifier

@@ -7,6 +7,7 @@ rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -129,7 +130,11 @@ class BoosterLearner:
         return Fitted(predictor, History((), tuple(costs.values), costs.best))
 
     def settings(self) -> dict[str, Any]:
-        return {"model": self.library, **asdict(self.how)}
+        return {
+            "model": self.library,
+            "library": f"{self.library} {_library(self.library).__version__}",
+            **asdict(self.how),
+        }
 
 
 class _CostByRound:
@@ -322,8 +327,6 @@ def _log_shares(labels: IntArray, k: int) -> FloatArray:
 
 
 def _library(name: str) -> Any:
-    import importlib
-
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -96,7 +96,12 @@ class NetworkLearner:
         return Fitted(predictor, history)
 
     def settings(self) -> dict[str, Any]:
-        return {"model": "network", "network": self.spec.name, **self.how.to_dict()}
+        return {
+            "model": "network",
+            "library": f"torch {torch.__version__}",
+            "network": self.spec.name,
+            **self.how.to_dict(),
+        }
 
 
 def network_learner(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
@@ -91,7 +90,6 @@ class CachingTrainer:
         penalty = self.costs(recipe.multipliers)
         key = key_of(
             edition=EDITION,
-            torch=torch.__version__,
             loss=recipe.loss,
             alpha=recipe.alpha,
             penalty=None if recipe.loss == PLAIN else penalty.fingerprint,
