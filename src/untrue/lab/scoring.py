@@ -13,8 +13,8 @@ from untrue.decision import Temperature, calibrate, decide
 from untrue.errors import ArgumentError, HierarchyError, UntrueWarning
 from untrue.hierarchy import Hierarchy
 from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunResult
-from untrue.metrics import confusion_matrix, ece
-from untrue.penalty import Penalty
+from untrue.metrics import confusion_matrix, ece, typicality
+from untrue.penalty import Penalty, TreePenalty
 
 Probs = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int64]
@@ -33,18 +33,21 @@ class Calibration:
 
 
 def penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
-    """The penalty a run is trained or decided with, normalised as the spec says."""
+    """The penalty a run is trained or decided with, normalised as the spec says.
+
+    As a matrix, whatever its kind: another form would train to other last digits.
+    """
     return Penalty.from_matrix(spec.matrix(info), info.classes).normalized(spec.normalization)
 
 
 def tree(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
     """The tree of classes behind a penalty: the super-classes, or the one a matrix came from."""
-    if spec.kind == "groups":
-        groups = {name: [info.classes[i] for i in members] for name, members in info.groups}
-        return Hierarchy.from_groups(groups, classes=info.classes)
-    if not spec.edges:
+    if spec.edges:
+        return Hierarchy.from_edges(spec.edges, classes=info.classes)
+    costs = spec.penalty(info)
+    if not isinstance(costs, TreePenalty):
         raise HierarchyError(f"A penalty by a {spec.kind} has no tree of classes.")
-    return Hierarchy.from_edges(spec.edges, classes=info.classes)
+    return costs.tree
 
 
 def count(probs: Probs, labels: Labels) -> Counts:
@@ -107,11 +110,6 @@ def typical_classes(baselines: list[RunResult], info: DatasetInfo) -> tuple[int,
     if not baselines:
         raise ArgumentError("Typicality needs at least one finished baseline; got none.")
     confusion = np.sum([result.confusion for result in baselines], axis=0)
-    group = info.group_of()
-    same = group[:, None] == group[None, :]
-    right = np.diag(confusion)
-    errors = confusion.sum(axis=1) - right
-    inside = (confusion * same).sum(axis=1) - right
-    typicality = inside / np.maximum(errors, 1)
-    chosen = [max(members, key=lambda c: (typicality[c], -c)) for _, members in info.groups]
+    found = np.nan_to_num(typicality(confusion, info.group_of()))
+    chosen = [max(members, key=lambda c: (found[c], -c)) for _, members in info.groups]
     return tuple(sorted(chosen))

@@ -58,31 +58,26 @@ class PenaltySpec:
         """How many cells the zone has (0 for groups and matrices)."""
         return len(self.cells)
 
+    def penalty(self, info: DatasetInfo) -> Penalty:
+        """The costs in the form that suits them, before normalisation."""
+        if self.kind == "matrix":
+            return Penalty.from_matrix(np.array(self.costs, dtype=np.float64), info.classes)
+        if self.kind == "groups":
+            return Penalty.from_groups(
+                info.groups_by_name(), self.inside, self.outside, classes=info.classes
+            )
+        return Penalty.from_rules(
+            info.classes, dict.fromkeys(self.cells, self.inside), default=self.outside
+        )
+
     def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
         """Costs (k, k) by [true, predicted] before normalisation; zero on the diagonal."""
-        k = len(info.classes)
-        if self.kind == "matrix":
-            return np.array(self.costs, dtype=np.float64).reshape(k, k)
-        costs = np.full((k, k), self.outside, dtype=np.float64)
-        if self.kind == "groups":
-            group = info.group_of()
-            costs[group[:, None] == group[None, :]] = self.inside
-        elif self.cells:
-            true, predicted = np.array(self.cells).T
-            costs[true, predicted] = self.inside
-        np.fill_diagonal(costs, 0.0)
-        return costs
+        return self.penalty(info).matrix()
 
     def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
-        """The zone as a Boolean (k, k).
-
-        Of groups: the mistakes that leave the group; of a matrix: the zone of such a penalty.
-        """
-        if self.kind == "matrix":
-            return zone_penalty(Penalty.from_matrix(self.matrix(info))).matrix() > 0
-        if self.kind == "groups":
-            return dataclasses.replace(self, inside=0.0, outside=1.0).matrix(info) > 0
-        return dataclasses.replace(self, inside=1.0, outside=0.0).matrix(info) > 0
+        """The zone as a Boolean (k, k): the cells, the mistakes that leave the group, or those of
+        a matrix that cost more than the cheapest (see `untrue.penalty.zone`)."""
+        return zone_penalty(self.penalty(info)).matrix() > 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,6 +103,12 @@ class DatasetInfo:
         for index, (_, members) in enumerate(self.groups):
             found[list(members)] = index
         return found
+
+    def groups_by_name(self) -> dict[str, list[str]]:
+        """The classes of each group, all by name."""
+        if not self.groups:
+            raise ArgumentError(f"Data set {self.name!r} has no super-classes.")
+        return {name: [self.classes[i] for i in members] for name, members in self.groups}
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON takes them."""

@@ -18,9 +18,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue import metrics
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
+from untrue.metrics.confusion import read_confusion
+from untrue.penalty import Penalty
 from untrue.storage import Damaged
 
 Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "early-exit"]
@@ -166,6 +169,8 @@ def _rows(
     zones = dict.fromkeys(spec.cells for spec in specs if spec.kind == "zone")
     for cells in zones or {(): None}:
         scored = next((spec for spec in config.score_on if spec.cells == cells), None)
+        by_matrix = scored if scored is not None and scored.kind == "matrix" else None
+        zone = PenaltySpec("zone", 1.0, 0.0, cells) if cells else by_matrix
         made: list[tuple[str, str, Counts, dict[str, Any]]] = [("argmax", "", result.confusion, {})]
         made += [
             (
@@ -179,9 +184,7 @@ def _rows(
         ]
         made += _of_exits(result, "" if scored is None else _costs(scored))
         for rule, costs, confusion, more in made:
-            counted = _counted(confusion, info, cells, small)
-            if scored is not None:
-                counted |= _charged(confusion, scored, info)
+            counted = _counted(confusion, info, zone, scored, small)
             ece = None
             if result.ece is not None and not more:
                 ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
@@ -246,17 +249,21 @@ def _costs(spec: PenaltySpec) -> str:
 def _counted(
     confusion: Counts,
     info: DatasetInfo,
-    cells: Zone,
+    zone: PenaltySpec | None,
+    charged: PenaltySpec | None,
     small: tuple[int, ...],
 ) -> dict[str, float | int | None]:
-    """Every measure of a confusion matrix (k, k). Thousands are counted, so in plain NumPy."""
-    images = int(confusion.sum())
-    errors = images - int(np.trace(confusion))
+    """Every measure of a confusion matrix (k, k).
+
+    zone: whose cells are counted. charged: the costs of a mean answer.
+    """
+    cells = read_confusion(confusion)
+    error = metrics.total_error(cells)
     counted: dict[str, float | int | None] = {
-        "test_images": images,
-        "errors": errors,
-        "total_error_pct": _percent(errors, images),
-        "accuracy_pct": _percent(images - errors, images),
+        "test_images": cells.total,
+        "errors": int(cells.count[cells.wrong].sum()),
+        "total_error_pct": 100.0 * error,
+        "accuracy_pct": 100.0 * (1.0 - error),
         **dict.fromkeys(
             (
                 "zone_errors",
@@ -268,61 +275,35 @@ def _counted(
             )
         ),
     }
-    if cells:
-        true, predicted = _places(cells)
-        counted["zone_errors"] = inside = int(confusion[true, predicted].sum())
-        counted["zone_share_pct"] = _percent(inside, errors)
+    if zone is not None:
+        mask = _mask(zone, info)
+        counted["zone_errors"] = metrics.zone_errors(cells, mask)
+        counted["zone_share_pct"] = 100.0 * metrics.zone_share(cells, mask)
+    if charged is not None:
+        counted["expected_cost"] = metrics.expected_cost(cells, _penalty(charged, info))
     if info.groups:
         group = info.group_of()
-        same = group[:, None] == group[None, :]
-        coarse = int(confusion[~same].sum())
-        counted["coarse_error_pct"] = _percent(coarse, images)
-        counted["errors_in_superclass_pct"] = _percent(errors - coarse, errors)
+        counted["coarse_error_pct"] = 100.0 * metrics.coarse_error(cells, group)
+        counted["errors_in_superclass_pct"] = 100.0 * metrics.in_group_share(cells, group)
         if small:
-            chosen = list(small)
-            theirs = int(confusion[chosen].sum())
-            right = int(np.diag(confusion)[chosen].sum())
-            counted["small_class_accuracy_pct"] = _percent(right, theirs)
-            counted["small_class_superclass_accuracy_pct"] = _percent(
-                int((confusion * same)[chosen].sum()), theirs
-            )
+            accuracy = metrics.small_class_accuracy(cells, small)
+            right_group = metrics.super_class_accuracy(cells, group, subset=small)
+            counted["small_class_accuracy_pct"] = 100.0 * accuracy
+            counted["small_class_superclass_accuracy_pct"] = 100.0 * right_group
     return counted
 
 
-def _charged(
-    confusion: Counts, spec: PenaltySpec, info: DatasetInfo
-) -> dict[str, float | int | None]:
-    """What a mean answer costs; and for costs by a matrix, the errors in its costly cells."""
-    costs, costly = _priced(spec, info)
-    images, errors = int(confusion.sum()), int(confusion.sum() - np.trace(confusion))
-    charged: dict[str, float | int | None] = {
-        "expected_cost": float((confusion * costs).sum()) / images if images else math.nan
-    }
-    if spec.kind == "matrix":
-        charged["zone_errors"] = inside = int(confusion[costly].sum())
-        charged["zone_share_pct"] = _percent(inside, errors)
-    return charged
-
-
-# Every alpha and loss of a repetition has the same costs ...
-@lru_cache(maxsize=64)
-def _priced(
-    spec: PenaltySpec, info: DatasetInfo
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    return spec.matrix(info), spec.mask(info)
-
-
-# ... and the same zones.
+# Every alpha and loss of a repetition has the same costs and zones.
 @lru_cache(maxsize=1024)
-def _places(cells: Zone) -> tuple[Counts, Counts]:
-    true, predicted = np.array(cells).T
-    return true, predicted
+def _mask(spec: PenaltySpec, info: DatasetInfo) -> npt.NDArray[np.bool_]:
+    return spec.mask(info)
+
+
+@lru_cache(maxsize=1024)
+def _penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
+    return Penalty.from_matrix(spec.matrix(info), info.classes)
 
 
 @lru_cache(maxsize=1024)
 def _named(cells: Zone) -> str:
     return " ".join(f"{true}>{predicted}" for true, predicted in cells)
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100.0 * part / whole if whole else math.nan
