@@ -27,6 +27,7 @@ from untrue.metrics.hierarchical import (
     hierarchical_precision,
     hierarchical_recall,
 )
+from untrue.metrics.intervals import Interval
 from untrue.metrics.measures import (
     Confusion,
     adjusted_expected_cost,
@@ -46,7 +47,7 @@ from untrue.metrics.measures import (
 )
 from untrue.metrics.probabilities import ece, height_at_k
 from untrue.metrics.record import Summary, summary
-from untrue.metrics.resampling import Interval, bootstrap
+from untrue.metrics.resampling import bootstrap
 
 __all__ = [
     "AnswerCells",

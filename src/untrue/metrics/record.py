@@ -22,20 +22,14 @@ from untrue.metrics.inputs import (
     read_groups,
     read_subset,
 )
+from untrue.metrics.intervals import Interval, check_level, percentile_interval
 from untrue.metrics.measures import (
     Confusion,
     adjusted,
     best_constant_cost,
     costliest_cells,
 )
-from untrue.metrics.resampling import (
-    Interval,
-    check_level,
-    interval,
-    resampled_ece,
-    resampled_height,
-    resampled_ratios,
-)
+from untrue.metrics.resampling import resampled_ece, resampled_height, resampled_ratios
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -207,7 +201,7 @@ def summary(
         costliest=None
         if penalty is None
         else costliest_cells(cells, pairs["expected_cost"][0], penalty.classes, costliest),
-        intervals={name: interval(point[name], drawn[name], level) for name in drawn},
+        intervals={name: percentile_interval(point[name], drawn[name], level) for name in drawn},
         **values,
     )
 

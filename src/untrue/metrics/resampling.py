@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,24 +20,12 @@ from untrue.metrics.inputs import (
     read_count,
     to_numpy,
 )
+from untrue.metrics.intervals import Interval, check_level, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with the interval in which `level` of its resamples lie."""
-
-    value: float
-    low: float
-    high: float
-    level: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 def bootstrap(
@@ -79,7 +66,7 @@ def bootstrap(
         )
         for i, drawn in enumerate(draws):
             values[i] = measure(drawn)
-        return interval(float(measure(cells)), values, level)
+        return percentile_interval(float(measure(cells)), values, level)
     arrays = [to_numpy(array) for array in data]
     if any(array.ndim == 0 for array in arrays):
         raise ArgumentError("`data` must be a confusion matrix or arrays with a row per example.")
@@ -88,7 +75,7 @@ def bootstrap(
     for i in range(n_resamples):
         rows = rng.integers(n, size=n) if n else np.zeros(0, dtype=np.int64)
         values[i] = measure(*(array[rows] for array in arrays))
-    return interval(float(measure(*arrays)), values, level)
+    return percentile_interval(float(measure(*arrays)), values, level)
 
 
 def draw_counts(
@@ -217,21 +204,6 @@ def resampled_height(
     scale = 1 / (k * counts.sum())
     blocks = [block @ heights * scale for block in draw_counts(counts, resamples, rng)]
     return float(counts @ heights * scale), np.concatenate([np.empty(0), *blocks])
-
-
-def interval(value: float, resampled: FloatArray, level: float) -> Interval:
-    """The central `level` of the resampled values, those that are nan left out."""
-    known = resampled[~np.isnan(resampled)]
-    if not known.size:
-        return Interval(value, math.nan, math.nan, level)
-    # By order statistics: interpolating between inf and inf, as an adjusted cost may be, is nan.
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="nearest")
-    return Interval(value, float(low), float(high), level)
-
-
-def check_level(level: float) -> None:
-    if not isinstance(level, int | float) or not 0 < level < 1:
-        raise ArgumentError(f"`level` must lie strictly between 0 and 1; got {level!r}.")
 
 
 def _is_confusion(value: Any) -> bool:

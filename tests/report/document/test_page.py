@@ -141,7 +141,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
         ),
         (
             "scipy",
-            "from untrue.report.sweep.estimates import mean; mean([1.0, 2.0])",
+            "from untrue.metrics.intervals import mean_interval; mean_interval([1.0, 2.0])",
             "The interval of a mean needs scipy",
         ),
     ],

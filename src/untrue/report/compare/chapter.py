@@ -13,7 +13,7 @@ from untrue.report.compare.tables import (
     settings_table,
     short_table,
 )
-from untrue.report.sweep import estimates
+from untrue.report.sweep.arms import numbers
 from untrue.report.sweep.chapters import Block, Chapter, FoldedItems, Item
 from untrue.report.sweep.rows import Collected
 
@@ -78,7 +78,7 @@ def summary(collected: Collected) -> dict[str, Any]:
         "perhaps_on_frontier": {m: list(map(named, comparison.near(m))) for m in comparison.planes},
         "differences_to_ce_cost": {
             named(arm): {
-                measure: estimates.numbers(change)
+                measure: numbers(change)
                 for measure in (TOTAL, *comparison.planes)
                 if (change := comparison.arms.change(arm, measure, to=reference)) is not None
             }

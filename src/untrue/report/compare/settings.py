@@ -15,7 +15,7 @@ from functools import cached_property
 from untrue.lab.records import PenaltySpec
 from untrue.losses import registry
 from untrue.metrics import Interval
-from untrue.report.sweep import estimates
+from untrue.metrics.intervals import mean_interval, paired_interval
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
 
@@ -179,7 +179,7 @@ class Comparison:
         return {seed: value for seed, value in found.items() if value is not None}
 
     def picked_mean(self, picked: Picked, measure: str) -> Interval | None:
-        return estimates.mean(list(self.picked_values(picked, measure).values()))
+        return mean_interval(self.picked_values(picked, measure).values())
 
     def picked_change(
         self, picked: Picked, measure: str, *, to: Arm | None = None
@@ -189,7 +189,7 @@ class Comparison:
         if base is None:
             return None
         before = self.arms.by_seed(base, measure)
-        return estimates.difference(self.picked_values(picked, measure), before)
+        return paired_interval(self.picked_values(picked, measure), before)
 
     def dominates(self, one: Arm, other: Arm, measure: str, *, clearly: bool = False) -> bool:
         """Whether `one` is at least as good in total error and `measure`, and better in one.

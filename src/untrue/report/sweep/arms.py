@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from untrue.metrics import Interval
-from untrue.report.sweep import estimates
+from untrue.metrics.intervals import mean_interval, paired_interval
 from untrue.report.sweep.rows import Row, Rule
 
 NAMES = {"cross-entropy": "baseline"}
@@ -84,14 +85,14 @@ class Arms:
 
     def mean(self, arm: Arm, measure: str) -> Interval | None:
         """Mean and interval over the repetitions; None when there are none."""
-        return estimates.mean(list(self.by_seed(arm, measure).values()))
+        return mean_interval(self.by_seed(arm, measure).values())
 
     def change(self, arm: Arm, measure: str, *, to: Arm | None = None) -> Interval | None:
         """Difference to the baseline (or to `to`) of the same repetition: mean and interval."""
         base = to or self.baseline(arm)
         if base == arm:
             return None
-        return estimates.difference(self.by_seed(arm, measure), self.by_seed(base, measure))
+        return paired_interval(self.by_seed(arm, measure), self.by_seed(base, measure))
 
     def by_seed(self, arm: Arm, measure: str) -> dict[int, float]:
         """The measure by repetition."""
@@ -118,3 +119,9 @@ def _order(arm: Arm) -> tuple[object, ...]:
 
 def _fits(arm: Arm, wanted: dict[str, object]) -> bool:
     return all(getattr(arm, name) == value for name, value in wanted.items())
+
+
+def numbers(value: Interval) -> dict[str, float | None]:
+    """For JSON, which knows no nan."""
+    parts = {"mean": value.value, "low": value.low, "high": value.high}
+    return {name: part if math.isfinite(part) else None for name, part in parts.items()}

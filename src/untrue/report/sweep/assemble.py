@@ -17,8 +17,8 @@ from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
 from untrue.report.document.tables import Column, Table
-from untrue.report.sweep import estimates, exits, hierarchies, small_samples, zones
-from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep import exits, hierarchies, small_samples, zones
+from untrue.report.sweep.arms import Arm, Arms, numbers
 from untrue.report.sweep.chapters import Chapter
 from untrue.report.sweep.published import SOURCE
 from untrue.report.sweep.rows import Collected, Row, collect, to_csv
@@ -277,5 +277,5 @@ def _estimates(arms: Arms, arm: Arm, *, difference: bool) -> dict[str, Any]:
     for measure in MEASURES:
         value = arms.change(arm, measure) if difference else arms.mean(arm, measure)
         if value is not None:
-            found[measure] = estimates.numbers(value)
+            found[measure] = numbers(value)
     return found

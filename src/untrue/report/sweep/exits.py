@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable
 
 from untrue.metrics import Interval
+from untrue.metrics.intervals import mean_interval
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep import estimates
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import Chapter, Item, as_text, plain, repetitions
 from untrue.report.sweep.rows import Collected
@@ -279,7 +279,7 @@ def _stops(arms: Arms, variant: Variant) -> list[Arm]:
 def _seconds_saved(arms: Arms, stop: Arm, whole: Arm) -> Interval | None:
     """In percent, paired by repetition: a machine may be slower on another day."""
     before, after = (arms.by_seed(each, "answer_seconds") for each in (whole, stop))
-    return estimates.mean(
+    return mean_interval(
         [100.0 * (1.0 - after[seed] / before[seed]) for seed in after if before.get(seed)]
     )
 

@@ -19,12 +19,12 @@ from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, summary
 from untrue.metrics.inputs import IntArray
+from untrue.metrics.pairing import PairedChange, paired_change
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
-from untrue.tools.auditing.pairing import PairedChange, paired_change
 from untrue.tools.reading.columns import Columns
 from untrue.tools.reading.json_numbers import plain
 from untrue.tools.reading.predictions import predictions_of

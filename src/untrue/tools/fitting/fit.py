@@ -17,12 +17,12 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
 from untrue.metrics import confusion_cells, summary
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.metrics.pairing import paired_change
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import Penalty
 from untrue.penalty.stated import named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
-from untrue.tools.auditing.pairing import paired_change
 from untrue.tools.fitting.learners import (
     BoosterSettings,
     Choice,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from untrue.metrics import Cells, Summary
 from untrue.metrics.inputs import FloatArray
-from untrue.tools.auditing.pairing import PairedChange
+from untrue.metrics.pairing import PairedChange
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import Predictions, predict

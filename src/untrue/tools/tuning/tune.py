@@ -18,8 +18,8 @@ from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
+from untrue.metrics.pairing import paired_change
 from untrue.penalty import Penalty
-from untrue.tools.auditing.pairing import paired_change
 from untrue.tools.fitting.fit import (
     PLAIN,
     given_names,

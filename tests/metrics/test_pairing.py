@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
-from untrue.tools.auditing.pairing import LEVELS, paired_change
+from untrue.metrics.pairing import LEVELS, paired_change
 
 
 def example(k: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

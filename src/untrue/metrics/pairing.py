@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from untrue.metrics import Interval
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.metrics.resampling import draw_counts, interval
+from untrue.metrics.intervals import Interval, percentile_interval
+from untrue.metrics.resampling import draw_counts
 from untrue.penalty import Penalty
 
 LEVELS = 1024
@@ -62,7 +62,7 @@ def paired_change(
     )
     scale = np.array([1 / n, 1 / n, 1.0] if n else [np.nan] * 3)
     values = counts @ table * scale
-    found = [interval(float(values[m]), drawn[:, m] * scale[m], level) for m in range(3)]
+    found = [percentile_interval(float(values[m]), drawn[:, m] * scale[m], level) for m in range(3)]
     return PairedChange(n, len(rows), *found)
 
 
