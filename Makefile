@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+SEED ?= 0
+SECONDS ?= 60
+
 .DEFAULT_GOAL := help
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
-.PHONY: help install demo quick test test-frameworks lint check format bench clean
+.PHONY: help install demo quick test test-frameworks lint check format bench fuzz clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +46,9 @@ bench: .venv/dev.stamp  ## Measure losses, training, metrics, penalties, report,
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.bounds
 	$(BIN)/python -m benchmarks.tuning
+
+fuzz: .venv/dev.stamp  ## Try damaged and hostile files and options for a minute (SECONDS=600: for longer).
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seed $(SEED) --seconds $(SECONDS)
 
 clean:  ## Remove the environment and all caches.
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -107,3 +107,18 @@ def test_a_target_alone_is_nothing_to_learn_from(tmp_path: Path) -> None:
 def test_column_lists() -> None:
     assert split_columns(" a, b c ,") == ["a", "b c"]
     assert split_columns(None) == []
+
+
+@pytest.mark.parametrize("cell", ["1_000", "٣"])
+def test_a_number_that_only_python_knows_is_a_slip(cell: str, tmp_path: Path) -> None:
+    rows = "\n".join(f"{i}.5,a" for i in range(20))
+    (tmp_path / "t.csv").write_text(f"x,kind\n{rows}\n{cell},b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"data row 21, column 'x', is '{cell}' in a column of num"):
+        find_schema(open_table(tmp_path / "t.csv"), "kind")
+
+
+def test_numbers_in_a_form_that_no_reader_takes_are_names(tmp_path: Path) -> None:
+    rows = "\n".join(['" 1",a', '"2 ",b'] * 10)
+    (tmp_path / "t.csv").write_text(f"x,kind\n{rows}\n")
+    schema = find_schema(open_table(tmp_path / "t.csv"), "kind")
+    assert schema.names == ("x",)

@@ -145,7 +145,10 @@ def _check_no_slip(column: Any, name: str, file: TableFile) -> None:
     known = [value for value in values if value is not None]
     if sum(map(_is_number, known)) < MOSTLY * len(known) or not known:
         return
-    row = next(i for i, value in enumerate(values) if value is not None and not _is_number(value))
+    odd = (i for i, value in enumerate(values) if value is not None and not _is_number(value))
+    row = next(odd, None)
+    if row is None:
+        return
     raise DataError(
         f"{file.path}: {where(row, name)} is {values[row]!r} in a column of numbers. Mend it, or "
         f"say --categorical {name!r} to take its values for names, or --ignore {name!r}."
@@ -153,11 +156,12 @@ def _check_no_slip(column: Any, name: str, file: TableFile) -> None:
 
 
 def _is_number(text: str) -> bool:
+    """As the reader of tables has it: Python also takes 1_000, and digits of other scripts."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return text.isascii() and "_" not in text
 
 
 def _counts_rows(column: Any) -> bool:
