@@ -345,8 +345,11 @@ def csv_text(rng: Random, rows: list[list[str]], delimiter: str = ",") -> bytes:
     """CSV, in one of the ways in which programs write it."""
     text = io.StringIO()
     ends = rng.choice(["\n", "\n", "\r\n"])
-    quoting = csv.QUOTE_MINIMAL if rng.random() < 0.5 else csv.QUOTE_ALL
-    csv.writer(text, lineterminator=ends, delimiter=delimiter, quoting=quoting).writerows(rows)
+    if rng.random() < 0.5:
+        writer = csv.writer(text, csv.unix_dialect, lineterminator=ends, delimiter=delimiter)
+    else:
+        writer = csv.writer(text, lineterminator=ends, delimiter=delimiter)
+    writer.writerows(rows)
     encoding = rng.choice([*["utf-8"] * 20, "utf-8-sig", "utf-16", "latin-1"])
     return text.getvalue().encode(encoding, "replace")
 

@@ -33,9 +33,13 @@ def tune(
     ],
     out: options.ModelFolder,
     max_accuracy_drop: Annotated[
-        float | None,
-        typer.Option(help="Points of accuracy that may be lost beside the plain model.", min=0),
-    ] = None,
+        float,
+        typer.Option(
+            help="Points of accuracy that may be lost beside the plain model; 100: any.",
+            min=0,
+            max=100,
+        ),
+    ] = 5.0,
     target: options.Target = None,
     penalty: Annotated[
         Path | None,
@@ -109,6 +113,10 @@ def tune(
 
     where = console()
     say(where, f"{data}: {len(source):,} examples ({source.kind})")
+    say(
+        where,
+        f"At most {max_accuracy_drop:g} points of accuracy may be lost (--max-accuracy-drop).",
+    )
     with EpochLines(where) as lines:
         found = run_tune(
             source,
@@ -137,8 +145,9 @@ def tune(
         out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
     )
     say(where, "")
-    show(where, budgets_table(found))
     say(where, lead(found))
+    say(where, "")
+    show(where, budgets_table(found))
     say(where, f"{made / 'page.html'}")
     say(where, str(made))
     if not found.kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -103,3 +104,17 @@ def test_the_numbers_for_other_programs_are_plain_json(found: TuneResult) -> Non
     assert lines["setting"] == found.setting.name
     assert lines["budgets"][0]["held_out"]["errors"] == found.verdicts[0].held_out.errors
     assert len(lines["trials"]) == len(found.trials)
+
+
+def test_the_first_sentence_names_the_price(found: TuneResult) -> None:
+    before = 100 * (found.accuracy - found.change.value)
+    wanted = f"points of accuracy ({before:.1f} % to {100 * found.accuracy:.1f} %)"
+    not_met = dataclasses.replace(found, met=False, kept=False)
+    not_kept = dataclasses.replace(found, met=True, kept=False)
+    kept = dataclasses.replace(found, met=True, kept=True)
+    for result in (not_met, not_kept, kept):
+        sentence = re.split(r"(?<=[a-z)])[.:] ", tune_page.lead(result))[0]
+        assert wanted in sentence
+        assert re.search(r"(loses|gains) \d+\.\d points", sentence)
+    same = dataclasses.replace(found, change=dataclasses.replace(found.change, value=0.0))
+    assert tune_page.price(same) == f"loses no accuracy ({100 * found.accuracy:.1f} %, as before)"

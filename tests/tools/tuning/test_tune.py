@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import untrue
 from untrue import Penalty
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.predict import predict
 from untrue.tools.reading.sources import array_source
@@ -240,3 +241,27 @@ def test_wrong_data_are_told() -> None:
     few = Y < 3
     with pytest.raises(DataError, match="is about examples of '8'; the part to tune on has none"):
         tune(X[few], Y[few], penalty=COSTS, **{**QUICK, "budgets": "8->1 <= 1%"})
+
+
+def test_a_rare_class_is_not_bought_with_most_right_answers_unless_asked() -> None:
+    """Noise, and one class in twenty: only who says it nearly always misses few of it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    y = np.where(np.arange(400) % 20 == 0, "rare", "common")
+    options = {
+        "budgets": "rare->common <= 40%",
+        "learning_rate": 0.05,
+        "network": "linear",
+        "epochs": 10,
+        "repetitions": 2,
+        "trials": 0,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrueWarning)
+        limited = tune(x, y, **options)
+        unlimited = tune(x, y, max_accuracy_drop=None, **options)
+    assert limited.max_accuracy_drop == 5.0
+    assert not limited.kept
+    assert unlimited.met
+    assert unlimited.trial.drop > 40
+    assert f"accuracy {-unlimited.drop:+.1f} points" in repr(unlimited)

@@ -37,35 +37,44 @@ STYLES = {PLAIN: LEAST_COST_STYLE} | {loss: style_of(loss) for loss in registry.
 
 
 def lead(found: TuneResult) -> str:
-    """The finding in a few sentences, also when it is that nothing will do."""
+    """The finding, its price in the first sentence; also when it is that nothing will do."""
     how = described(found.setting, found.budgets)
     several = len(found.verdicts) > 1
     many = "Every budget is" if several else "The budget is"
     level = f"{100 * found.confidence:g} %"
-    change = f"accuracy {points(100 * found.change.value)}, to {100 * found.accuracy:.1f} %"
     if not found.met:
         over = _over(found)
         return (
             f"No setting that was tried meets {'the budgets' if several else 'the budget'}"
-            f"{_and_drop(found)}. The closest is {how}: {over}. The model in the folder is that "
-            "one, and is marked as not keeping its budgets. "
+            f"{_and_drop(found)}; the closest {price(found)}. It is {how}: {over}. The model in "
+            "the folder is that one, and is marked as not keeping its budgets. "
             f"The search ended because {found.stopped}."
         )
     if not found.kept:
         failed = "; ".join(_not_confirmed(found))
         return (
-            f"{many} kept on validation by {how}, but the {found.sizes[1]:,} held-out examples do "
-            f"not confirm it: {failed}."
+            f"{many} kept on validation by what {price(found)}, but the {found.sizes[1]:,} "
+            f"held-out examples do not confirm it: {failed}. It is {how}."
         )
     if found.setting == Setting(Recipe()):
         which = "every budget" if several else "the budget"
         start = f"The plain model keeps {which} already: nothing needs to change."
     else:
-        start = f"{many} kept by {how}; {change}."
+        start = f"{many} kept by what {price(found)}: {how}."
     held = f"The {found.sizes[1]:,} held-out examples"
     if found.proved:
         return f"{start} {held} prove it at {level}."
     return f"{start} {held} confirm it, but are too few to prove it at {level}."
+
+
+def price(found: TuneResult) -> str:
+    """What a setting costs in right answers: "loses 0.4 points of accuracy (97.1 % to 96.7 %)"."""
+    before, after = 100 * (found.accuracy - found.change.value), 100 * found.accuracy
+    lost = round(round(before, 1) - round(after, 1), 1)
+    if not lost:
+        return f"loses no accuracy ({after:.1f} %, as before)"
+    how = "gains" if lost < 0 else "loses"
+    return f"{how} {abs(lost):.1f} points of accuracy ({before:.1f} % to {after:.1f} %)"
 
 
 def _and_drop(found: TuneResult) -> str:

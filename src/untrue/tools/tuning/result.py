@@ -15,7 +15,7 @@ from untrue.metrics.inputs import FloatArray
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import predict
-from untrue.tools.tuning.judging import Setting, Trial
+from untrue.tools.tuning.judging import Setting, Trial, points
 from untrue.tools.tuning.search import Step
 
 
@@ -130,4 +130,5 @@ class TuneResult:
     def __repr__(self) -> str:
         n = len(self.verdicts)
         held = "kept" if self.kept else "not kept"
-        return f"TuneResult({self.setting.name!r}, {n} budget{'s' * (n != 1)} {held})"
+        budgets = f"{n} budget{'s' * (n != 1)} {held}"
+        return f"TuneResult({self.setting.name!r}, {budgets}, accuracy {points(-self.drop)})"

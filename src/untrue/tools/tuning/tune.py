@@ -46,6 +46,9 @@ from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 from untrue.training.progress import Progress
 
+# Points of accuracy that may be lost where nobody says: no budget is worth any price unasked.
+MOST_DROP = 5.0
+
 
 def tune(
     data: Any,
@@ -53,7 +56,7 @@ def tune(
     *,
     budgets: Iterable[Budget | str] | Budget | str,
     penalty: Penalty | None = None,
-    max_accuracy_drop: float | None = None,
+    max_accuracy_drop: float | None = MOST_DROP,
     losses: Sequence[str] = registry.MIXED,
     trials: int = 8,
     time_limit: float | None = None,
