@@ -286,7 +286,7 @@ def predictions(rng: Random, place: Path) -> None:
     """A file of predictions, audited."""
     path = write_predictions(rng, place)
     costs = Penalty.from_rules(KNOWN, {("a", "b"): 5.0})
-    found = audit(path, costs, resamples=20)
+    found = audit(path, penalty=costs, resamples=20)
     check(np.isfinite(found.summary.total_error), "an error that is no number")
 
 
@@ -316,12 +316,12 @@ def experiment(rng: Random, place: Path) -> None:
     content: Any = {
         "experiment": rng.choice(["demo", "masked-zone", "hierarchy", values.name(rng)])
     }
-    fields = [*experiments.Axes.__dataclass_fields__, "scale", values.name(rng)]
+    fields = [*experiments.OPTIONS, "scale", values.name(rng)]
     for field in rng.sample(fields, rng.randrange(4)):
         content[field] = rng.choice([values.json_value(rng), [1, 2], 0.5, "0,.5", 3])
     path.write_bytes(values.spoilt(rng, toml(content).encode("utf-8", "surrogatepass"), 0.3))
     chosen, scale, overrides = experiments.read_toml(path)
-    experiments.axes(experiments.find(chosen), scale=scale or "desk", overrides=overrides)
+    experiments.options(experiments.find(chosen), scale=scale or "desk", overrides=overrides)
 
 
 def budget(rng: Random, place: Path) -> None:  # noqa: ARG001 - it needs no file

@@ -9,26 +9,25 @@ import json
 import os
 import sqlite3
 import tempfile
+import warnings
 from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
-import torch
 from PIL import Image
 
 from fuzz import values
 from fuzz.files import Target, check, csv_text, use_source
 from untrue import Penalty
 from untrue.lab import store as stores
-from untrue.lab.records import DatasetInfo, Provenance, RunConfig, RunResult, Sweep
-from untrue.networks import NetworkSpec, from_spec
-from untrue.tools.fitting.model import Model
+from untrue.lab.records import DatasetInfo, Provenance, RunConfig, RunResult, Setup, Sweep
+from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import load_model, save_model
-from untrue.tools.fitting.predict import predict, read_data
-from untrue.tools.reading.features import Features, Schema
-from untrue.tools.reading.preprocess import fit_table
+from untrue.tools.fitting.predict import predict
 from untrue.tools.reading.sources import open_source
+from untrue.training import Settings
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF") * 8 + ("PPM", "TGA", "EPS")
 MODES = ("L", "RGB", "RGBA", "1", "P", "I;16", "F", "CMYK", "LA")
@@ -83,25 +82,20 @@ def _clutter(rng: Random, root: Path) -> None:
 def model(rng: Random, place: Path) -> None:
     """A model folder, damaged or resealed around a change, loaded and asked."""
     folder = place / "model"
-    write_model(folder)
-    roll = rng.random()
+    write_model(folder, rng.choice(["linear", "lightgbm", "xgboost"]))
     file = rng.choice(sorted(folder.iterdir()))
-    if roll < 0.3:
-        file.write_bytes(values.mutated(rng, file.read_bytes()))
-    elif roll < 0.5 or file.suffix != ".json":
-        weights = folder / "weights.safetensors"
-        weights.write_bytes(values.mutated(rng, weights.read_bytes()))
-        reseal(folder)
+    content = file.read_bytes()
+    if rng.random() < 0.2 or file.suffix != ".json":
+        file.write_bytes(values.mutated(rng, content))
     else:
-        content = values.changed(rng, json.loads(file.read_text()))
-        file.write_text(values.json_text(content))
-        if isinstance(content, dict):
-            reseal(folder)
+        file.write_text(values.json_text(values.changed(rng, json.loads(content))))
+    if rng.random() < 0.8:
+        reseal(folder)
     loaded = load_model(folder)
     path = place / "new.csv"
     rows = [["x", "y", "city"], *(_row(rng) for _ in range(5))]
     path.write_bytes(csv_text(Random(0), rows))
-    found = predict(loaded, read_data(loaded, path))
+    found = predict(loaded, path)
     check(bool(np.isfinite(found.probs).all()), "probabilities that are not finite")
     np.testing.assert_allclose(found.probs.sum(axis=1), 1.0, atol=1e-6)
 
@@ -111,25 +105,30 @@ def _row(rng: Random) -> list[str]:
     return [rng.choice([odd, "1.5"]), "2", rng.choice(["Rome", "Oslo", "new"])]
 
 
-def write_model(folder: Path) -> None:
-    """A small model that never learned."""
-    rng = np.random.default_rng(0)
-    text = np.array([["Rome"], ["Oslo"]] * 10, dtype=object)
-    features = Features(Schema(("x", "y"), ("city",)), rng.normal(size=(20, 2)), text)
-    preprocessing = fit_table(features)
-    torch.manual_seed(0)
-    spec = NetworkSpec("linear", preprocessing.inputs, len(CLASSES))
-    made = Model(
-        kind="table",
-        penalty=Penalty.from_rules(CLASSES, {("a", "b"): 5.0}),
-        preprocessing=preprocessing,
-        spec=spec,
-        network=from_spec(spec),
-        temperature=1.5,
-        target="kind",
-        training={"loss": "bilinear", "alpha": 0.5},
-    )
-    save_model(folder, made, metrics={"error": 0.5})
+def write_model(folder: Path, kind: str = "linear") -> None:
+    """A small model; "linear", "lightgbm" or "xgboost"."""
+    folder.mkdir()
+    for name, content in _fitted(kind).items():
+        (folder / name).write_bytes(content)
+
+
+@functools.cache
+def _fitted(kind: str) -> dict[str, bytes]:
+    """The files of a model, made once in a process."""
+    rng = Random(0)
+    rows = [["x", "y", "city", "kind"]]
+    for i in range(90):
+        city = rng.choice(["Rome", "Oslo"])
+        rows.append([f"{rng.gauss(i % 3, 1):.3f}", f"{rng.gauss(0, 1):.3f}", city, CLASSES[i % 3]])
+    steps: dict[str, Any] = {"epochs": 1} if kind == "linear" else {"rounds": 3}
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(place) / "data.csv"
+        path.write_bytes(csv_text(Random(0), rows))
+        costs = Penalty.from_rules(CLASSES, {("a", "b"): 5.0})
+        found = fit(path, penalty=costs, target="kind", model=kind, baseline=False, **steps)
+        saved = save_model(Path(place) / "model", found.model, metrics={"error": 0.5})
+        return {file.name: file.read_bytes() for file in saved.iterdir()}
 
 
 def reseal(folder: Path) -> None:
@@ -178,10 +177,11 @@ def _change_cell(rng: Random, path: Path) -> None:
 @functools.cache
 def stored() -> bytes:
     """A store of two runs, one of them failed."""
-    config = RunConfig(data="tiny", network="digits", seed=0, epochs=2)
+    setup = Setup("tiny", "digits", Settings(epochs=2))
+    config = RunConfig(setup, seed=0)
     told = Provenance(1.5, "2024-01-01T00:00:00+00:00", "cpu", 1, "one core", (("torch", "2"),))
     good = RunResult(config, "ok", told, np.array([[4, 1], [2, 3]]), train_losses=(0.9, 0.3))
-    other = RunConfig(data="tiny", network="digits", seed=1, epochs=2)
+    other = RunConfig(setup, seed=1)
     bad = RunResult(other, "failed", told, np.zeros((0, 0), np.int64), error="it broke")
     with tempfile.TemporaryDirectory() as folder:
         with stores.Store.write(folder) as opened:

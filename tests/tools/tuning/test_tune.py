@@ -251,7 +251,7 @@ def test_a_rare_class_is_not_bought_with_most_right_answers_unless_asked() -> No
     options = {
         "budgets": "rare->common <= 40%",
         "learning_rate": 0.05,
-        "network": "linear",
+        "model": "linear",
         "epochs": 10,
         "repetitions": 2,
         "trials": 0,

@@ -8,7 +8,6 @@ rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.newton import threads
 from untrue.penalty import Penalty
+from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import (
     BoosterSettings,
     Encoding,
@@ -185,20 +185,15 @@ def load(description: Mapping[str, Any], content: bytes) -> BoosterPredictor:
     if not np.isfinite(start).all() or not all(0 <= j < width for j in categorical):
         raise ValueError(f"start scores {start}, columns of codes {categorical}")
     made = _library(library)
-    try:
-        if library == "lightgbm":
-            booster = made.Booster(model_str=content.decode())
-            found = (booster.num_feature(), booster.num_model_per_iteration())
-        else:
-            booster = made.Booster()
-            booster.load_model(bytearray(content))
-            shape = json.loads(booster.save_config())["learner"]["learner_model_param"]
-            found = (int(shape["num_feature"]), int(shape["num_class"]))
-    # What the libraries raise (LightGBMError, XGBoostError) are bare kinds of these two.
-    except (ValueError, RuntimeError, OSError) as error:
-        raise ValueError(f"the trees are not readable: {str(error).splitlines()[0]}") from None
-    if found != (width, len(start)):
-        raise ValueError(f"trees for {found}, a model for {(width, len(start))}")
+    if library == "lightgbm":
+        booster = made.Booster(model_str=lightgbm_text(content, width=width, n_classes=len(start)))
+        most = booster.current_iteration()
+    else:
+        booster = made.Booster()
+        booster.load_model(bytearray(xgboost_json(content, width=width, n_classes=len(start))))
+        most = booster.num_boosted_rounds()
+    if not 1 <= rounds <= most:
+        raise ValueError(f"{rounds} rounds of {most}")
     return BoosterPredictor(library, booster, start, width, rounds, categorical)
 
 

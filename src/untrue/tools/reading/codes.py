@@ -17,6 +17,8 @@ import numpy.typing as npt
 from untrue.errors import DataError, UntrueWarning, listed
 from untrue.tools.reading.features import Features, Schema
 
+LARGEST = 1e38
+
 
 @dataclass(frozen=True, slots=True)
 class Categories:
@@ -51,8 +53,8 @@ class TableCodes:
         """Inputs (N, width); unseen categories become gaps, with a warning for each column."""
         width = self.inputs[0]
         inputs = np.empty((len(features), width), dtype=np.float32)
-        with np.errstate(over="ignore"):
-            inputs[:, : len(self.numbers)] = features.numbers
+        # Trees ask on which side of a limit a value lies: past single precision, the last one does.
+        inputs[:, : len(self.numbers)] = np.clip(features.numbers, -LARGEST, LARGEST)
         for j, column in enumerate(self.categories):
             inputs[:, len(self.numbers) + j] = _codes(column, features.text[:, j])
         return inputs
