@@ -49,4 +49,4 @@ def test_every_block_runs_and_says_what_the_page_says(
             assert "1,797 predictions by tuned" in done.stdout
     assert kinds == ["python", "text", "python", "bash"]
     assert names["found"].kept
-    assert (tmp_path / "predicted.csv").exists()
+    assert (tmp_path / "predictions.csv").exists()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -67,7 +67,9 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     assert ", over; accuracy 9" in lines[5]
     assert lines[-2:] == ["model/page.html", "model"]
     result = lines[lines.index("") + 1]  # its first line
-    priced = r"The budget is kept by what loses (no|\d\.\d points of) accuracy \(9\d\.\d %.*\): plain tr"
+    priced = (
+        r"The budget is kept by what loses (no|\d\.\d points of) accuracy \(9\d\.\d %.*\): plain tr"
+    )
     assert re.match(priced, result)
     page = (folder / "model/page.html").read_text()
     assert "&lt;i&gt;8&lt;/i&gt;" in page
