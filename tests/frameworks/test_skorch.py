@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +43,18 @@ def net(**more: Any) -> NeuralNetClassifier:
 
 
 SOFTMAX = {"predict_nonlinearity": torch.nn.Softmax(dim=-1)}
+
+
+def test_the_pages_example_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scikit-learn.md").read_text()
+    first, last = page.split("<!-- skorch -->")
+    blocks = re.findall(r"^```python\n(.*?)^```$", first, flags=re.MULTILINE | re.DOTALL)
+    blocks = [blocks[0], *re.findall(r"^```python\n(.*?)^```$", last, re.MULTILINE | re.DOTALL)]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"'(\w+)'", done.stdout)) <= {"grignolino", "barolo", "barbera"}
 
 
 def test_one_line_makes_probabilities() -> None:

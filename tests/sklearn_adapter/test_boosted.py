@@ -35,13 +35,14 @@ LEFT_OUT = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 }
+CHECKED = (
+    lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1, n_jobs=1),
+    xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1),
+)
 CHECKS = [
     (estimator, check)
-    for estimator, check in estimator_checks_generator(
-        BoostedClassifier(
-            lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1, n_jobs=1)
-        )
-    )
+    for trees in CHECKED
+    for estimator, check in estimator_checks_generator(BoostedClassifier(trees))
     if check.func.__name__ not in LEFT_OUT
 ]
 

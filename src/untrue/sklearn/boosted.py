@@ -80,6 +80,8 @@ class BoostedClassifier(CostMetaEstimator):
         check_choice("decision", self.decision, ("argmax", "cost"))
         check_number("alpha", self.alpha, 0.0, 1.0)
         X, y = self._read_labels(X, y)  # noqa: N806
+        if _columns(X) == 0:
+            raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
         params = self._fit_parameters(X, sample_weight, params)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -136,6 +138,11 @@ class BoostedClassifier(CostMetaEstimator):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
+        if _columns(X) != self.n_features_in_:
+            raise DataError(
+                f"X has {_columns(X)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
         if _library(self.estimator) == "lightgbm":
             raw = self.estimator_.predict_proba(X, raw_score=True)
         else:
@@ -151,6 +158,17 @@ class BoostedClassifier(CostMetaEstimator):
         else:
             chosen = probs.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+
+def _columns(X: Any) -> int:  # noqa: N803
+    """The width of a table; XGBoost would answer for another than it learned from."""
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) != 2:
+        raise DataError(
+            f"`X` must have a row for each example and a column for each feature; got shape "
+            f"{tuple(shape)}. Reshape your data: X.reshape(1, -1) is one example."
+        )
+    return int(shape[1])
 
 
 def _library(estimator: Any) -> boosting.Library:
