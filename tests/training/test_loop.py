@@ -216,7 +216,7 @@ def test_a_gradient_that_is_not_finite_is_named() -> None:
 
 def test_a_validation_loss_that_is_not_finite_stops_too() -> None:
     broken = Examples.place(np.full((5, 4), np.inf, np.float32), CLASSES[:5])
-    with pytest.raises(DivergedError, match="Training stopped: the loss is nan at epoch 1"):
+    with pytest.raises(DivergedError, match="stopped: the validation loss is nan at epoch 1"):
         train(from_spec(MLP), F.cross_entropy, TABLE, QUICK, watched=broken)
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,22 +19,18 @@ from untrue.decision import decide
 from untrue.errors import ArgumentError
 from untrue.losses import registry
 from untrue.metrics.probabilities import softmax
-from untrue.networks.perceptron import Layers, Perceptron, run, start_layers
+from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import positions
+from untrue.sklearn.stopping import Rows, Start, Trained, folds_of, train_by_folds, train_once
 from untrue.training import Settings
-from untrue.training.examples import Examples
-from untrue.training.loop import train
-from untrue.training.optimizers import make_optimizer
 
-# Inputs (N, d), classes (N,) and weights (N,) of mean 1.
-Rows = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.float64]]
 # Up to this many examples are one batch, where weights are exactly repetitions.
 WHOLE = 2048
 BATCH = 256
-# Steps that small data get; large data get at least this many epochs.
-STEPS = 150
+# Steps that small data get, at most; large data get at least this many epochs.
+STEPS = 200
 LEAST_EPOCHS = 20
 
 
@@ -50,13 +45,17 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     decision            "argmax": `predict` says the likeliest class. "cost": the one of least
                         expected cost. Costs then count in training and again in deciding; set
                         alpha=0 to have them count in deciding alone.
-    learning_rate       of AdamW; falls to 0 along half a cosine
-    epochs              passes over the data; None: as many as make 150 steps, but at least 20
+    learning_rate       of AdamW
+    epochs              passes over the data, at most; None: as many as make 200 steps, but at
+                        least 20
     batch_size          None: all examples if there are at most 2,048, else 256
     weight_decay        AdamW's
-    warmup              share of the training over which alpha rises from 0, against collapse
-    early_stopping      set `validation_fraction` of the examples aside and stop when their loss
-                        has not fallen for `patience` epochs; keep the best epoch
+    warmup              share of `epochs` over which alpha rises from 0, against collapse
+    early_stopping      train only as long as it helps on examples that are left out. Up to 2,048
+                        examples: each is left out once, in 5 folds; the number of passes that did
+                        best is then made over all of them. More: `validation_fraction` of them
+                        is left out, and the best pass is kept. A fold ends after `patience`
+                        passes without progress.
     standardize         shift and scale every column to mean 0 and variance 1 first (with the
                         weights of the examples), so that raw tables work as they are
     random_state        an int makes training repeatable
@@ -64,7 +63,8 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                         a StackingClassifier's): the names, in the order of the codes
 
     Fitted: `classes_`, `penalty_` (over them), `coefs_`, `intercepts_`, `scaler_`, `n_iter_`,
-    `loss_curve_`, and with early stopping `validation_curve_`. A fitted model predicts by NumPy.
+    `loss_curve_`, and with early stopping `validation_curve_`, the mean loss of the examples left
+    out after each pass. A fitted model predicts by NumPy.
 
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
@@ -81,12 +81,12 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hidden: Sequence[int] = (64,),
         *,
         decision: Literal["argmax", "cost"] = "argmax",
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.01,
         epochs: int | None = None,
         batch_size: int | None = None,
-        weight_decay: float = 0.1,
-        warmup: float = 0.2,
-        early_stopping: bool = False,
+        weight_decay: float = 1.0,
+        warmup: float = 0.05,
+        early_stopping: bool = True,
         validation_fraction: float = 0.1,
         patience: int = 20,
         standardize: bool = True,
@@ -137,15 +137,20 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.scaler_ is not None:
             self.scaler_.fit(X[kept], sample_weight=weight[kept])
         rows = self._rows(X, target, weight)
-        validation = None
+        start = self._begin_training(rng)
+        batch = self._batch(len(rows))
+        steps = math.ceil(len(rows) / batch)
+        epochs = self.epochs or min(max(math.ceil(STEPS / steps), LEAST_EPOCHS), STEPS)
+        if self.early_stopping and len(rows) <= WHOLE:
+            fold = folds_of(X[kept], target[kept], weight[kept], rng)
+            settings = self._settings(epochs, batch, warmup=self.warmup)
+            self._keep(train_by_folds(start, rows, fold, settings))
+            return self
+        left_out = None
         if self.early_stopping:
-            rows, validation = self._set_aside(rows, rng)
-        n = len(rows[1])
-        batch = self._batch(n)
-        epochs = self.epochs or min(
-            max(math.ceil(STEPS / math.ceil(n / batch)), LEAST_EPOCHS), STEPS
-        )
-        self._train(rows, validation, self._settings(epochs, batch), rng)
+            rows, left_out = rows.parted(self.validation_fraction, rng)
+        settings = self._settings(epochs, batch, "cosine", warmup=self.warmup)
+        self._keep(train_once(start, rows, left_out, settings))
         return self
 
     def partial_fit(
@@ -188,8 +193,8 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._rows(X, target, weight)
         if not hasattr(self, "_rng"):
             self._rng = check_random_state(self.random_state)
-        settings = self._settings(1, self._batch(len(rows[1])), steady=True)
-        self._train(rows, None, settings, self._rng, go_on=True)
+        settings = self._settings(1, self._batch(len(rows)))
+        self._keep(train_once(self._begin_training(self._rng), rows, None, settings))
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
@@ -227,68 +232,34 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, target: Any, weight: Any) -> Rows:  # noqa: N803
         kept = weight > 0
         inputs = X[kept] if self.scaler_ is None else self.scaler_.transform(X[kept])
-        return inputs, target[kept].astype(np.int64), weight[kept] / weight[kept].mean()
+        return Rows(inputs, target[kept].astype(np.int64), weight[kept])
 
-    def _set_aside(self, rows: Rows, rng: np.random.RandomState) -> tuple[Rows, Rows]:
-        counts = np.bincount(rows[1])
-        parts = train_test_split(
-            *rows,
-            test_size=self.validation_fraction,
-            stratify=rows[1] if counts[counts > 0].min() > 1 else None,
-            random_state=rng,
-        )
-        return tuple(parts[::2]), tuple(parts[1::2])
-
-    def _settings(self, epochs: int, batch_size: int, *, steady: bool = False) -> Settings:
+    def _settings(
+        self, epochs: int, batch_size: int, schedule: str = "constant", *, warmup: float = 0.0
+    ) -> Settings:
         return Settings(
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=float(self.learning_rate),
             optimizer="adamw",
             weight_decay=float(self.weight_decay),
-            schedule="constant" if steady else "cosine",
+            schedule=schedule,
             patience=self.patience if self.early_stopping else 0,
-            warmup=0.0 if steady else float(self.warmup),
+            warmup=float(warmup),
         )
 
-    def _train(
-        self,
-        rows: Rows,
-        validation: Rows | None,
-        settings: Settings,
-        rng: np.random.RandomState,
-        *,
-        go_on: bool = False,
-    ) -> None:
-        loss: Any = registry.find(self.loss).make(
-            self.penalty_, strength=self.alpha, reduction="none"
-        )
-        network = Perceptron(Layers(tuple(self.coefs_), tuple(self.intercepts_)))
-        optimizer = make_optimizer(network, settings)
-        if go_on and self._optimizer_state is not None:
-            optimizer.load_state_dict(self._optimizer_state)
-        examples, watched = (
-            None if part is None else Examples.place(part[0], part[1], weights=part[2])
-            for part in (rows, validation)
-        )
-        assert examples is not None
-        # Nothing in it is random: the weights are drawn before, and there is no dropout.
-        history = train(
-            network,
-            loss,
-            examples,
-            settings,
-            seed=int(rng.randint(2**31 - 1)),
-            watched=watched,
-            optimizer=optimizer,
-        )
-        layers = network.layers()
-        self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
-        self.n_iter_ += len(history.train)
-        self.loss_curve_ = [*self.loss_curve_, *history.train]
-        if validation is not None:
-            self.validation_curve_ = list(history.validation)
-        self._optimizer_state = optimizer.state_dict()
+    def _begin_training(self, rng: np.random.RandomState) -> Start:
+        loss = registry.find(self.loss).make(self.penalty_, strength=self.alpha, reduction="none")
+        layers = Layers(tuple(self.coefs_), tuple(self.intercepts_))
+        return Start(layers, loss, seed=int(rng.randint(2**31 - 1)), state=self._optimizer_state)
+
+    def _keep(self, made: Trained) -> None:
+        self.coefs_, self.intercepts_ = list(made.layers.weights), list(made.layers.biases)
+        self.n_iter_ += len(made.losses)
+        self.loss_curve_ = [*self.loss_curve_, *made.losses]
+        if made.validation_losses:
+            self.validation_curve_ = list(made.validation_losses)
+        self._optimizer_state = made.state
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, registry.MIXED)

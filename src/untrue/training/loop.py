@@ -5,14 +5,13 @@ Numbers are looked at every `CHECK_EVERY` steps only, so that a GPU is not stall
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from untrue.checks import check_seed
 from untrue.errors import DivergedError
@@ -90,7 +89,7 @@ def train(
     alpha = _Warmup(objective, int(settings.warmup * steps * settings.epochs))
     losses: list[float] = []
     watched_losses: list[float] = []
-    best: dict[str, Any] | None = None
+    best: dict[str, Tensor] | None = None
     best_epoch = 0
     for epoch in range(1, settings.epochs + 1):
         network.train()
@@ -118,16 +117,19 @@ def train(
         if watched is not None:
             with alpha.full():
                 value = mean_loss(network, objective, watched)
-            _check_finite(network, value, settings, epoch=epoch, step=steps)
+            if not math.isfinite(value):
+                raise _diverged(f"the validation loss is {value}", settings, epoch, steps)
             watched_losses.append(value)
         if on_progress is not None:
             on_progress(Progress(epoch, settings.epochs, steps, steps, mean, value))
         if value is None or not settings.patience:
             best_epoch = epoch
         elif best is None or value < watched_losses[best_epoch - 1]:
-            best, best_epoch = copy.deepcopy(network.state_dict()), epoch
+            best = {name: value.clone() for name, value in network.state_dict().items()}
+            best_epoch = epoch
         elif epoch - best_epoch >= settings.patience:
             break
+    alpha.end()
     if best is not None:
         network.load_state_dict(best)
     network.eval()
@@ -139,13 +141,18 @@ class _Warmup:
 
     def __init__(self, objective: Any, steps: int) -> None:
         self._objective = objective
-        self._schedule = None
+        self._schedule: AlphaSchedule | None = None
         if steps and hasattr(objective, "alpha"):
             self._schedule = AlphaSchedule(objective, final=objective.alpha, steps=steps)
 
     def step(self) -> None:
         if self._schedule is not None:
             self._schedule.step()
+
+    def end(self) -> None:
+        """A training that was stopped before the warm-up ended leaves the loss as it found it."""
+        if self._schedule is not None:
+            self._objective.alpha = self._schedule.final
 
     @contextmanager
     def full(self) -> Iterator[None]:
@@ -170,8 +177,12 @@ def _check_finite(
                 what = f"the gradient of {name} is not finite"
                 break
     if what is not None:
-        raise DivergedError(
-            f"Training stopped: {what} at epoch {epoch}, step {step}. Lower the learning rate "
-            f"({settings.learning_rate:g}), the loss's alpha or the scale of the costs; columns of "
-            "large numbers need standardizing."
-        )
+        raise _diverged(what, settings, epoch, step)
+
+
+def _diverged(what: str, settings: Settings, epoch: int, step: int) -> DivergedError:
+    return DivergedError(
+        f"Training stopped: {what} at epoch {epoch}, step {step}. Lower the learning rate "
+        f"({settings.learning_rate:g}), the loss's alpha or the scale of the costs; columns of "
+        "large numbers need standardizing."
+    )
