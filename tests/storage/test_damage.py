@@ -147,6 +147,8 @@ def test_an_unreadable_page_costs_only_what_is_on_it(path: Path) -> None:
         scanned = len(storage.entries("run"))
     whole = [n for n, each in enumerate(found) if isinstance(each, Entry)]
     lost = [each for each in found if isinstance(each, Damaged)]
+    with Storage.read(path) as storage:
+        assert storage.damaged()[-1].name == "a part of the file"
     assert 0 < len(lost) < 10
     assert len(whole) + len(lost) == many
     assert "the file cannot be read there" in lost[0].reason
@@ -193,6 +195,21 @@ def test_whatever_bytes_are_flipped_no_wrong_answer_comes_out(filled: Path, tmp_
             assert damaged or problem is not None
             found += 1
     assert found > 300
+
+
+@pytest.mark.parametrize("opened", [Storage.read, Storage.write])
+@pytest.mark.parametrize("word", [b"    label TEXT", b"CREATE TABLE entries ("])
+def test_a_damaged_definition_of_the_table_is_named(
+    filled: Path, opened: object, word: bytes
+) -> None:
+    content = filled.read_bytes()
+    assert content.count(word) == 1
+    # A name that is no text any more: nothing can be selected, yet SQLite's own check passes.
+    filled.write_bytes(content.replace(word, word[:6] + b"\xf2" + word[7:]))
+    with pytest.raises(
+        StorageError, match=r"the definition of its table is damaged|Cannot (use|read)"
+    ):
+        opened(filled)  # type: ignore[operator]
 
 
 def test_the_name_of_damage_is_one_line() -> None:

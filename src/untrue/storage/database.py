@@ -30,9 +30,7 @@ from untrue.storage.entries import (
 FORMAT = 1
 # Marks the file as ours: "untr".
 APPLICATION = 0x756E7472
-SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS entries (
+TABLE = """CREATE TABLE entries (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -41,11 +39,12 @@ CREATE TABLE IF NOT EXISTS entries (
     arrays TEXT NOT NULL,
     data BLOB NOT NULL,
     checksum TEXT NOT NULL
-) STRICT;
+) STRICT"""
+PRAGMAS = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
-COMMIT;
 """
+SCHEMA = f"BEGIN IMMEDIATE; {TABLE.replace('TABLE', 'TABLE IF NOT EXISTS', 1)}; {PRAGMAS} COMMIT;"
 LAST = 2**63 - 1
 # Where a page of the file is unreadable, the numbers are searched in so small parts around it.
 SMALLEST_PART = 2**50
@@ -189,7 +188,8 @@ class Storage:
     ) -> tuple[Damaged, ...]:
         """Every entry that is not whole, or that the reader of its kind cannot read."""
         found: list[Damaged] = []
-        for row in self.rows():
+        unread: list[str] = []
+        for row in self.rows(unread):
             entry = from_row(row)
             reader = None if isinstance(entry, Damaged) else (readers or {}).get(entry.kind)
             if isinstance(entry, Entry) and reader is not None:
@@ -197,6 +197,8 @@ class Storage:
                 entry = made if isinstance(made, Damaged) else entry
             if isinstance(entry, Damaged):
                 found.append(entry)
+        if unread:
+            found.append(Damaged(-1, "", "", "a part of the file", unread[0]))
         return tuple(found)
 
     def problem(self) -> str | None:
@@ -210,8 +212,11 @@ class Storage:
         text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
         return None if text == "ok" else visible(text)
 
-    def rows(self) -> Iterator[Row]:
-        """Every row that can be read, in any order, also of a file with unreadable pages."""
+    def rows(self, unread: list[str] | None = None) -> Iterator[Row]:
+        """Every row that can be read, in any order, also of a file with unreadable pages.
+
+        unread: is given the reason for each part of the file that could not be read.
+        """
         parts = [(0, LAST)] if self._there() else []
         while parts:
             first, last = parts.pop()
@@ -228,6 +233,8 @@ class Storage:
                 if last - first > SMALLEST_PART:
                     middle = (first + last) // 2
                     parts += [(middle + 1, last), (first, middle)]
+                elif unread is not None:
+                    unread.append(f"it cannot be read ({reason(error)})")
 
     def _there(self) -> bool:
         """Whether the table is there: a writer may have just made the file."""
@@ -250,7 +257,17 @@ class Storage:
                 f"{self.path} was written by another version of untrue (format {version}, this one "
                 f"reads {FORMAT}). Use that version, or: {self._other}"
             )
-        return bool(application == APPLICATION)
+        if application != APPLICATION:
+            return False
+        # A damaged definition hides every entry, and SQLite's own check does not look at it.
+        with self._plainly():
+            made = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'entries'")
+            found = made.fetchone()
+        if found is None or found[0] != TABLE.encode():
+            raise StorageError(
+                f"Cannot use {self.path}: the definition of its table is damaged. {self._other}"
+            )
+        return True
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[Self]:
