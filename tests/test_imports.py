@@ -40,7 +40,7 @@ ROOMS = [
     "checks",
     "errors",
 ]
-ADAPTERS = {"sklearn", "boosting"}
+ADAPTERS = {"sklearn", "boosting", "torchmetrics"}
 
 
 def room_of(module: str) -> str | None:

@@ -53,7 +53,7 @@ _MODULES = (
     "penalty",
 )
 # Not in `__all__`: a star import must not ask for frameworks that are not installed.
-_ADAPTERS = ("boosting", "reference", "sklearn")
+_ADAPTERS = ("boosting", "reference", "sklearn", "torchmetrics")
 
 if TYPE_CHECKING:
     from untrue import (
