@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from untrue import Penalty, decide, exit_early
+from untrue import Actions, Hierarchy, Penalty, decide, exit_early
 from untrue.errors import ArgumentError, BudgetError, DataError
 from untrue.exits import ExitRule, find_exit_rule
 from untrue.metrics import confusion_matrix
@@ -97,6 +97,23 @@ def test_tensors_are_taken_and_one_exit_always_answers() -> None:
     assert set(alone.exits) == {1}
     empty = exit_early([each[:0] for each in probs], COSTS, threshold=0.6, work=WORK)
     assert (len(empty.labels), empty.saved) == (0, 0.0)
+
+
+def test_answers_may_be_nodes_of_a_tree() -> None:
+    """ "Some bird" from exit 1, where no kind of bird is sure enough to stop for."""
+    tree = Hierarchy.from_groups(GROUPS)
+    nodes = Actions.from_hierarchy(tree, lambda h, own: float(h) if own < h else 0.3 * own)
+    first = [[0.02, 0.01, 0.5, 0.47], [0.97, 0.01, 0.01, 0.01], [0.3, 0.3, 0.2, 0.2]]
+    last = [[0.0, 0.0, 0.05, 0.95], [0.98, 0.0, 0.01, 0.01], [0.97, 0.01, 0.01, 0.01]]
+    found = exit_early([first, last], nodes, threshold=0.5)
+    assert [nodes.actions[i] for i in found.labels] == ["bird", "trout", "trout"]
+    assert found.exits.tolist() == [1, 1, 2]
+    assert np.array_equal(found.labels[:2], decide(first, nodes)[:2])
+    # By classes alone the first example cannot stop yet.
+    classes = Penalty.from_hierarchy(tree)
+    assert exit_early([first, last], classes, threshold=0.5).exits.tolist() == [2, 1, 2]
+    with pytest.raises(ArgumentError, match="`budget` is about classes, and `Actions` need not be"):
+        exit_early([first, last], nodes, budget="zone <= 5%", held_out=([first, last], [3, 0, 0]))
 
 
 def test_a_budget_finds_the_largest_threshold_that_can_be_shown_to_keep_it() -> None:

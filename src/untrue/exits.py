@@ -32,6 +32,7 @@ from untrue.metrics.inputs import (
     to_numpy,
 )
 from untrue.metrics.weights import check_penalty
+from untrue.penalty import Actions
 
 if TYPE_CHECKING:
     from untrue.penalty import Penalty
@@ -44,20 +45,22 @@ STEPS = 40
 class ExitRule:
     """When to stop, and what to answer.
 
+    penalty     what a mistake costs; or `Actions`, where answers need not be classes
     threshold   an exit answers if the expected cost of its answer is below it; one number, or one
                 for each exit but the last, which always answers
     verdicts    what held-out examples said of the budgets it was found for; none if it was given
     confidence  with which all of these hold together
     """
 
-    penalty: Penalty
+    penalty: Penalty | Actions
     threshold: float | Sequence[float]
     n_exits: int
     verdicts: tuple[Verdict, ...] = ()
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty)
+        if not isinstance(self.penalty, Actions):
+            check_penalty(self.penalty)
         check_count("n_exits", self.n_exits)
         try:
             limits = np.asarray(self.threshold, dtype=np.float64)
@@ -106,6 +109,7 @@ class ExitRule:
 class ExitAnswers:
     """labels (N,); exits (N,), from 1, where each was given; expected_cost (N,) of each.
 
+    Where the rule has `Actions`, labels are positions in `rule.penalty.actions`.
     work: of each exit all that is computed up to it, its own head included; None if not known.
     """
 
@@ -140,7 +144,7 @@ class ExitAnswers:
 
 def exit_early(
     probs: Sequence[Any],
-    penalty: Penalty,
+    penalty: Penalty | Actions,
     *,
     threshold: float | Sequence[float] | None = None,
     budget: Iterable[Budget | str] | Budget | str | None = None,
@@ -152,6 +156,8 @@ def exit_early(
     """For each example the answer of the first exit whose expected cost is below a threshold.
 
     probs      of each exit, the first one first: (N, k), rows that sum to 1
+    penalty    what a mistake costs; or `Actions`, such as the nodes of a tree: "some bird" from
+               exit 1, where that is all that can be said
     threshold  in the units of the penalty: 0 asks the last exit for everything, infinity the first
     budget     instead of a threshold: texts like "across groups <= 10%", or `Budget`s. The
                threshold is then the largest that can be shown to keep them (`find_exit_rule`)
@@ -172,6 +178,11 @@ def exit_early(
     if budget is None:
         assert threshold is not None
         return ExitRule(penalty, threshold, len(probs))(probs, work=work)
+    if isinstance(penalty, Actions):
+        raise ArgumentError(
+            "`budget` is about classes, and `Actions` need not be: give a `threshold`, or a "
+            "Penalty."
+        )
     if held_out is None:
         raise ArgumentError(
             "`budget` needs `held_out`: (probabilities of each exit, labels) of examples that were "
