@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 from untrue import Budget, Penalty
-from untrue.budgets.bounds import (
-    cost_bound,
-    cost_lower_bound,
-    cost_p_value,
-    examples_needed,
-    share_bound,
-    share_lower_bound,
-    share_p_value,
-)
+from untrue.budgets.betting import cost_bound, cost_lower_bound, cost_p_value
+from untrue.budgets.bounds import examples_needed, share_bound, share_lower_bound, share_p_value
 from untrue.errors import ArgumentError
 
 K = 3

@@ -11,13 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets import regions
-from untrue.budgets.bounds import (
-    cost_bound,
-    cost_lower_bound,
-    examples_needed,
-    share_bound,
-    share_lower_bound,
-)
+from untrue.budgets.betting import cost_bound, cost_lower_bound
+from untrue.budgets.bounds import examples_needed, share_bound, share_lower_bound
 from untrue.budgets.budget import ANY, Budget
 from untrue.budgets.regions import Block, GroupsLike, Region
 from untrue.budgets.verdict import Verdict

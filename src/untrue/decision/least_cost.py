@@ -123,7 +123,7 @@ def _decide_array(
             _check_left(total[:, 0], rows.start)
             block /= total
         expected = _expected(penalty, block, rows)
-        least, slack = expected.min(axis=1), _slack(expected.max(axis=1), scores.shape[1])
+        least, slack = expected.min(axis=1), cost_slack(expected.max(axis=1), scores.shape[1])
         tied = expected <= (least + slack)[:, None]
         predicted = np.where(tied, _preferred(penalty, block), -1.0).argmax(axis=1)
         labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, predicted)
@@ -160,7 +160,7 @@ def _decide_tensor(
                 block = block / total
             expected = _expected(penalty, block, rows)
             least = expected.amin(1)
-            slack = _slack(expected.amax(1), k, torch.finfo(inside).eps)
+            slack = cost_slack(expected.amax(1), k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
             wanted = torch.as_tensor(_preferred(penalty, block), device=block.device)
             predicted = torch.where(tied, wanted, -1.0).argmax(1)
@@ -189,7 +189,7 @@ def _check_left(total: FloatArray, first: int) -> None:
         )
 
 
-def _slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
+def cost_slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
     """Costs closer than this are equal but for the rounding of a sum over the classes."""
     return (64 + math.sqrt(n_classes)) * eps * greatest
 

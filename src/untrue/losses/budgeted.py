@@ -13,7 +13,7 @@ from torch import Tensor
 
 from untrue import functional
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, scaled_penalty
-from untrue.budgets.bounds import check_confidence
+from untrue.budgets.confidence import check_confidence
 from untrue.budgets.regions import GroupsLike
 from untrue.checks import check_number
 from untrue.errors import ArgumentError

@@ -1,0 +1,244 @@
+"""The rules that `control` chooses from: least expected cost, with a multiplier for each budget.
+
+A rule answers `argmin_j sum_i p_i (A + sum_b (m_b - 1) u_b M_b)[i, j]`, or nothing where even that
+is above the price of no answer. The expected costs of the penalty A and of each budget's cells M_b
+are computed once for all rules; a rule is then a weighted sum of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from untrue.budgets.regions import Block, Region, inside
+from untrue.budgets.resolved import ResolvedBudget
+from untrue.budgets.scaling import scaled_penalty
+from untrue.decision.least_cost import cost_slack
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
+from untrue.penalty import Penalty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """What all rules share.
+
+    penalty       what mistakes cost
+    budgets       resolved for that penalty
+    abstain_cost  price of no answer, in the units of the penalty; None: always answer
+    by_cost       rules are compared by the mean cost of an answer, else by the share of right ones
+    """
+
+    penalty: Penalty
+    budgets: tuple[ResolvedBudget, ...]
+    abstain_cost: float | None
+    by_cost: bool
+
+    def costs(self, multipliers: FloatArray) -> Penalty:
+        """The costs that a rule decides by."""
+        return scaled_penalty(self.penalty, self.budgets, multipliers)
+
+    def on(self, probs: FloatArray, target: IntArray) -> Part:
+        """Examples, made ready to be answered by many rules; probabilities are calibrated."""
+        base = np.asarray(self.penalty.expected(probs))
+        charges = np.stack(
+            [
+                base
+                if budget.budget.kind == "cost"
+                else budget.unit * _expected(budget.region, probs)
+                for budget in self.budgets
+            ]
+        )
+        units = np.array([b.unit for b in self.budgets])
+        return Part(self, probs, target, base, charges, charges / units[:, None, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What T rules do to some examples; B budgets.
+
+    errors     (T, B) mistakes of each budget, as counted
+    expected   (T, B) the same as the probabilities have it
+    of         (T, B) examples or answers that they are a share of
+    score      (T,) right answers, or minus the cost of all answers (where `by_cost`)
+    likely     (T,) the same as the probabilities have it
+    right      (T,) right answers
+    abstained  (T,) examples without an answer
+    paid       for each cost budget, by its position: of each rule the distinct costs above 0 that
+               were paid, and how often
+    """
+
+    n: int
+    errors: IntArray
+    expected: FloatArray
+    of: IntArray
+    score: FloatArray
+    likely: FloatArray
+    right: IntArray
+    abstained: IntArray
+    paid: dict[int, list[tuple[FloatArray, IntArray]]]
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.n + other.n,
+            self.errors + other.errors,
+            self.expected + other.expected,
+            self.of + other.of,
+            self.score + other.score,
+            self.likely + other.likely,
+            self.right + other.right,
+            self.abstained + other.abstained,
+            {
+                b: [_merged(*both) for both in zip(self.paid[b], other.paid[b], strict=True)]
+                for b in self.paid
+            },
+        )
+
+    def chosen(self, rules: IntArray) -> Counts:
+        """Of these rules, in this order."""
+        return Counts(
+            self.n,
+            self.errors[rules],
+            self.expected[rules],
+            self.of[rules],
+            self.score[rules],
+            self.likely[rules],
+            self.right[rules],
+            self.abstained[rules],
+            {b: [of_rules[t] for t in rules.tolist()] for b, of_rules in self.paid.items()},
+        )
+
+    def joined(self, other: Counts) -> Counts:
+        """Of these rules and of more, on the same examples."""
+        return Counts(
+            self.n,
+            np.concatenate([self.errors, other.errors]),
+            np.concatenate([self.expected, other.expected]),
+            np.concatenate([self.of, other.of]),
+            np.concatenate([self.score, other.score]),
+            np.concatenate([self.likely, other.likely]),
+            np.concatenate([self.right, other.right]),
+            np.concatenate([self.abstained, other.abstained]),
+            {b: self.paid[b] + other.paid[b] for b in self.paid},
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Examples with the expected cost of each answer: by the penalty (n, k), by budget (B, n, k).
+
+    A cost budget's charge is the penalty's: its multiplier scales all costs.
+    """
+
+    family: Family
+    probs: FloatArray
+    target: IntArray
+    base: FloatArray
+    charges: FloatArray
+    chances: FloatArray
+
+    def answers(self, multipliers: FloatArray) -> IntArray:
+        """(n,) Classes, -1 for no answer: what `decide` says by the scaled costs."""
+        expected = self.base.copy()
+        for more, charge in zip((multipliers - 1.0).tolist(), self.charges, strict=True):
+            if more:
+                expected += more * charge
+        return answer(expected, self.probs, self.family.abstain_cost)
+
+    def without_settled(self, greatest: FloatArray) -> tuple[Part, Part, IntArray]:
+        """(open, settled, the answers of the settled), for multipliers of at most `greatest` (B,).
+
+        An answer that is least with no multiplier stays so, and stays cheaper than silence, if it
+        is no more costly than any other even when its own charges, and no others', are scaled most.
+        """
+        plain = answer(self.base, self.probs, None)
+        rows = np.arange(len(plain))
+        own = self.base[rows, plain] + (greatest - 1.0) @ self.charges[:, rows, plain]
+        others = self.base.copy()
+        others[rows, plain] = np.inf
+        limit = self.family.abstain_cost
+        rival = np.minimum(others.min(axis=1), np.inf if limit is None else limit)
+        # Clear of ties, which are settled by other means than costs.
+        settled = own * (1 + 1e-9) < rival
+        return self._rows(~settled), self._rows(settled), plain[settled]
+
+    def _rows(self, rows: BoolArray) -> Part:
+        return Part(
+            self.family,
+            self.probs[rows],
+            self.target[rows],
+            self.base[rows],
+            self.charges[:, rows],
+            self.chances[:, rows],
+        )
+
+    def counts(self, multipliers: FloatArray) -> Counts:
+        """What each rule, a row of multipliers (T, B), does to these examples."""
+        return self.tally([self.answers(each) for each in multipliers])
+
+    def tally(self, answers: list[IntArray]) -> Counts:
+        """What answers, (n,) for each rule, come to."""
+        family, rules = self.family, len(answers)
+        n, n_budgets = len(self.target), len(family.budgets)
+        errors = np.zeros((rules, n_budgets), dtype=np.int64)
+        expected = np.zeros((rules, n_budgets))
+        of = np.zeros((rules, n_budgets), dtype=np.int64)
+        score, likely = np.zeros(rules), np.zeros(rules)
+        right, abstained = np.zeros((2, rules), dtype=np.int64)
+        costly = [b for b, each in enumerate(family.budgets) if each.budget.kind == "cost"]
+        paid: dict[int, list[tuple[FloatArray, IntArray]]] = {b: [] for b in costly}
+        true_sides = [int(budget.of[self.target].sum()) for budget in family.budgets]
+        for t, given in enumerate(answers):
+            rows = np.flatnonzero(given >= 0)
+            predicted, true = given[rows], self.target[rows]
+            abstained[t], right[t] = n - len(rows), int((predicted == true).sum())
+            cost = None
+            if family.by_cost or costly:
+                cost = np.asarray(family.penalty.cost(true, predicted))
+            silence = 0.0 if family.abstain_cost is None else family.abstain_cost * abstained[t]
+            if family.by_cost:
+                assert cost is not None
+                score[t] = -cost.sum() - silence
+                likely[t] = -self.base[rows, predicted].sum() - silence
+            else:
+                score[t], likely[t] = right[t], self.probs[rows, predicted].sum()
+            for b, budget in enumerate(family.budgets):
+                weight = inside(budget.region, true, predicted) if b not in paid else cost
+                assert weight is not None
+                errors[t, b] = int((weight > 0).sum())
+                expected[t, b] = self.chances[b, rows, predicted].sum()
+                of[t, b] = (
+                    int(budget.of[predicted].sum()) if budget.by_prediction else true_sides[b]
+                )
+                if b in paid:
+                    paid[b].append(np.unique(weight[weight > 0], return_counts=True))
+        return Counts(n, errors, expected, of, score, likely, right, abstained, paid)
+
+
+def answer(expected: FloatArray, probs: FloatArray, abstain_cost: float | None) -> IntArray:
+    """The class of least expected cost, ties to the most probable; -1 above `abstain_cost`."""
+    best = expected.argmin(axis=1)
+    least = expected[np.arange(len(best)), best]
+    slack = cost_slack(expected.max(axis=1), expected.shape[1])
+    tied = expected <= (least + slack)[:, None]
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    best[several] = np.where(tied[several], probs[several], -1.0).argmax(axis=1)
+    if abstain_cost is not None:
+        best[least > abstain_cost * (1 + 2.0**-50) + slack] = -1
+    return best
+
+
+def _expected(region: Region, probs: FloatArray) -> FloatArray:
+    """(n, k) Chance that an answer would be a mistake of the region."""
+    if not isinstance(region, Block):
+        return np.asarray(region.expected(probs))
+    inside_true = probs * region.true
+    return np.asarray((inside_true.sum(axis=1, keepdims=True) - inside_true) * region.predicted)
+
+
+def _merged(
+    one: tuple[FloatArray, IntArray], two: tuple[FloatArray, IntArray]
+) -> tuple[FloatArray, IntArray]:
+    costs, place = np.unique(np.concatenate([one[0], two[0]]), return_inverse=True)
+    counts = np.bincount(place, np.concatenate([one[1], two[1]]), len(costs))
+    return costs, counts.astype(np.int64)

@@ -1,0 +1,254 @@
+"""The paths of rules to test: from a safe rule to ever weaker ones, none worse than one before it.
+
+Everything here looks at the path part alone. Of each rule it estimates the chance that the test
+part will fail to show its budgets, and how good its answers are; a path is the Pareto frontier of
+the two (Laufer-Goldenberg et al., ICLR 2023), ordered by that chance. Where several budgets pull
+against each other, so that the path part cannot say which compromise will pass, a few paths from
+different starts share the level at which they are tested. A poor estimate makes paths that cost
+more than they must, never ones that break the guarantee.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from untrue.budgets.betting import bet_for
+from untrue.budgets.bounds import examples_needed, rate_with_chance
+from untrue.budgets.estimates import Outlook, critical_errors, outlook, recalibrated
+from untrue.budgets.family import Counts, Part
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
+
+# Multipliers exceed 1 by powers of two in this range.
+LEAST, MOST = -8.0, 24.0
+# The search for several budgets aims at these chances to fail, in small steps of the multipliers.
+LEVELS = tuple((1 / (1 + np.exp(np.arange(-7.0, 28.0, 1.0)))).tolist())
+ROUNDS, STEP = 3, 1.0
+# Rules on a path: so many at most, and of those that hardly can fail.
+LONGEST, SURE_STEPS, SURE, MOST_BETWEEN = 80, 12, 1e-5, 4
+# Several paths only if the safest rule may fail by more than this; numbers of paths to choose from.
+DOUBT, STARTS, SCENARIOS = 0.02, (1, 2, 3, 5), 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """Rules in the order in which they are tested.
+
+    multipliers  (T, B)
+    counts       what they do to the path part
+    failing      (T,) estimated chance that the test part does not show their budgets
+    bets         (T, B) for cost budgets, settled here; nan for others
+    """
+
+    multipliers: FloatArray
+    counts: Counts
+    failing: FloatArray
+    bets: FloatArray
+
+
+def find_paths(part: Part, limits: FloatArray, alpha: float, test_size: int) -> tuple[Path, ...]:
+    """Paths for budgets of these limits (B,), tested at `alpha` in all on `test_size` examples.
+
+    limits  rates, or mean costs
+    """
+    seen = _Seen(recalibrated(part), limits, alpha, test_size)
+    n_budgets = len(limits)
+    seen.add(np.ones((1, n_budgets)))
+    if n_budgets == 1:
+        seen.add(1 + 2 ** np.arange(LEAST, MOST, 0.25)[:, None])
+    else:
+        _follow(seen)
+        for spread in (2.0, 1.0, 0.5):
+            seen.add(_around(seen, spread, 60))
+    for _ in range(2):
+        seen.add(_between(seen))
+    if n_budgets == 1 or seen.failing.min() <= DOUBT:
+        return (seen.path(seen.frontier(seen.failing)),)
+    return tuple(_several(seen))
+
+
+class _Seen:
+    """Rules looked at so far, and what is to be expected of them."""
+
+    def __init__(self, part: Part, limits: FloatArray, alpha: float, test_size: int) -> None:
+        self.part, self.limits, self.alpha, self.test_size = part, limits, alpha, test_size
+        self.multipliers = np.zeros((0, len(limits)))
+        self.failing = np.zeros(0)
+        self._counts: Counts | None = None
+        self._outlook: Outlook | None = None
+
+    def add(self, multipliers: FloatArray) -> slice:
+        """Look at more rules; where they stand."""
+        start = len(self.multipliers)
+        if len(multipliers):
+            counts = self.part.counts(multipliers)
+            more = outlook(self.part, counts, self.limits, self.alpha, self.test_size)
+            self.multipliers = np.concatenate([self.multipliers, multipliers])
+            self.failing = np.concatenate([self.failing, more.fails(self.alpha).sum(axis=1)])
+            self._counts = counts if self._counts is None else self._counts.joined(counts)
+            self._outlook = more if self._outlook is None else self._outlook.joined(more)
+        return slice(start, len(self.multipliers))
+
+    @property
+    def counts(self) -> Counts:
+        assert self._counts is not None
+        return self._counts
+
+    @property
+    def outlook(self) -> Outlook:
+        assert self._outlook is not None
+        return self._outlook
+
+    @property
+    def scores(self) -> FloatArray:
+        """(T,) How good the answers are: by what was seen and by the probabilities, half each."""
+        return np.asarray(self.counts.score + self.counts.likely) / 2
+
+    def frontier(self, failing: FloatArray) -> IntArray:
+        """Positions of the rules that no safer rule matches, the safest first."""
+        order = np.lexsort((self.multipliers.sum(axis=1), -self.scores, failing))
+        scores = self.scores[order]
+        before = np.concatenate([[-np.inf], np.maximum.accumulate(scores)[:-1]])
+        return np.asarray(order[scores > before])
+
+    def path(self, chosen: IntArray) -> Path:
+        """These rules: few of those that cannot fail, and steps between the others.
+
+        The path part has fewer examples than the test part and cannot see every step.
+        """
+        chosen = chosen[_thinned(self.failing[chosen])]
+        power = np.log2(np.maximum(self.multipliers[chosen] - 1.0, 2**LEAST))
+        gaps = np.flatnonzero(self.failing[chosen][1:] > SURE)
+        extra = min((LONGEST - len(chosen)) // max(len(gaps), 1), MOST_BETWEEN)
+        if extra > 0:
+            shares = np.arange(1, extra + 1)[None, :, None] / (extra + 1)
+            low, high = power[gaps][:, None], power[gaps + 1][:, None]
+            steps = (low + shares * (high - low)).reshape(-1, power.shape[1])
+            at = self.add(1 + np.where(steps > LEAST, 2**steps, 0.0))
+            new = np.arange(at.start, at.stop).reshape(len(gaps), extra)
+            chosen = np.insert(chosen, np.repeat(gaps + 1, extra), new.ravel())
+        counts = self.counts.chosen(chosen)
+        bets = np.full((len(chosen), len(self.limits)), np.nan)
+        greatest = self.part.family.penalty.greatest
+        for b, of_rules in counts.paid.items():
+            for t, (costs, times) in enumerate(of_rules):
+                limit = float(self.limits[b])
+                bets[t, b] = bet_for(times, costs, counts.n, greatest, limit)[0]
+        return Path(self.multipliers[chosen], counts, self.failing[chosen], bets)
+
+
+def _follow(seen: _Seen) -> None:
+    """From the weakest rule to ever safer ones, every budget with the same chance to fail.
+
+    Dual ascent that follows a moving aim: a multiplier rises with the ratio of its budget's rate to
+    the rate at which the test part would fail with the chance of the level, a little at a time.
+    """
+    power = np.full(len(seen.limits), LEAST)
+    for level in LEVELS:
+        for _ in range(ROUNDS):
+            at = seen.add(1 + np.where(power > LEAST, 2**power, 0.0)[None]).start
+            moves = np.clip(_moves(seen, at, level), -STEP, STEP)
+            # The first step off the ground is a great one: below some power nothing happens.
+            power = np.where((power <= LEAST) & (moves > 0), -3.0, power + moves)
+            power = np.clip(power, LEAST, MOST)
+
+
+def _moves(seen: _Seen, t: int, level: float) -> FloatArray:
+    """(B,) By how many powers of two each multiplier of rule `t` should rise."""
+    moves = np.empty(len(seen.limits))
+    for b, limit in enumerate(seen.limits.tolist()):
+        rate = max(float(seen.outlook.rates[t, b]), 1e-12)
+        if b in seen.counts.paid:
+            aim = limit * (1 - 0.5 * (1 - level))
+        else:
+            tested = int(seen.outlook.tested[t, b])
+            most = int(critical_errors(np.array([tested]), limit, seen.alpha)[0])
+            if most < 0 and seen.outlook.by_prediction[b]:
+                moves[b] = -1.0  # too few answers to show anything
+                continue
+            if most < 0:
+                most, tested = 0, examples_needed(limit, 1 - seen.alpha) or 10**9
+            aim = rate_with_chance(most, tested, level)
+        moves[b] = math.log2(rate / max(aim, 1e-12))
+    return moves
+
+
+def _between(seen: _Seen) -> FloatArray:
+    """Rules half way between neighbours on the frontier, where passing is neither sure nor lost."""
+    chosen = seen.frontier(seen.failing)
+    failing, above = seen.failing[chosen], seen.multipliers[chosen] - 1.0
+    open_ = (failing[1:] > SURE) & (failing[:-1] < 0.999)
+    low, high = above[:-1][open_], above[1:][open_]
+    middle = np.where((low > 0) & (high > 0), np.sqrt(low * high), (low + high) / 2)
+    return np.asarray(1 + np.unique(middle, axis=0))
+
+
+def _around(seen: _Seen, spread: float, number: int) -> FloatArray:
+    """Rules near the frontier, their multipliers moved by about `spread` powers of two."""
+    chosen = seen.frontier(seen.failing)
+    open_ = seen.failing[chosen] < 0.999
+    chosen = chosen[open_] if open_.any() else chosen
+    rng = np.random.default_rng(len(seen.multipliers))
+    # More where passing is not sure.
+    weight = np.where(seen.failing[chosen] > SURE, 3.0, 1.0)
+    start = seen.multipliers[rng.choice(chosen, number, p=weight / weight.sum())] - 1.0
+    power = np.log2(np.maximum(start, 2**LEAST))
+    power = np.clip(power + rng.normal(0, spread, power.shape), LEAST, MOST)
+    return np.asarray(1 + np.where(power > LEAST, 2**power, 0.0))
+
+
+def _several(seen: _Seen) -> list[Path]:
+    """As many starts as make it likeliest that one passes, each with a path of its own.
+
+    The rates may be more or less than estimated, by as much as so few errors leave open. In each
+    scenario other rules are safe; starts are chosen one by one, for the scenarios in which those
+    before them fail.
+    """
+    safest = int(seen.failing.argmin())
+    spread = 1 / np.sqrt(seen.counts.errors[safest] + 1.0)
+    rng = np.random.default_rng(0)
+    tilts = np.exp(rng.normal(size=(SCENARIOS, len(seen.limits))) * spread)
+    tilts[0] = 1.0
+    best: tuple[float, list[int], FloatArray] = (-1.0, [], np.zeros(0))
+    for number in STARTS:
+        passing = seen.outlook.passing(seen.alpha / number, tilts)
+        starts: list[int] = []
+        reached = np.zeros(SCENARIOS)
+        for _ in range(number):
+            gain = np.maximum(passing, reached[:, None]).mean(axis=0)
+            starts.append(int(gain.argmax()))
+            reached = np.maximum(reached, passing[:, starts[-1]])
+        if reached.mean() > best[0] + 0.01:
+            best = (float(reached.mean()), starts, passing[:, starts])
+    return [
+        _path_from(seen, start, _mean_tilt(tilts, best[2], i)) for i, start in enumerate(best[1])
+    ]
+
+
+def _mean_tilt(tilts: FloatArray, passing: FloatArray, i: int) -> FloatArray:
+    """The mean of the scenarios in which start `i` is the likeliest to pass."""
+    own = passing.argmax(axis=1) == i
+    if len(passing[0]) == 1 or not own.any():
+        return np.ones(tilts.shape[1])
+    return np.asarray(np.exp(np.log(tilts[own]).mean(axis=0)))
+
+
+def _path_from(seen: _Seen, start: int, tilt: FloatArray) -> Path:
+    """A start, and the frontier from there, as a scenario has it."""
+    failing = seen.outlook.fails(seen.alpha, tilt).sum(axis=1)
+    chosen = seen.frontier(failing)
+    chosen = chosen[seen.scores[chosen] > seen.scores[start]]
+    return seen.path(np.concatenate([[start], chosen]))
+
+
+def _thinned(failing: FloatArray) -> BoolArray:
+    """Which rules of a frontier to test: few of those that cannot fail, most where it matters."""
+    kept = np.zeros(len(failing), dtype=bool)
+    sure = int((failing < SURE).sum())
+    for start, stop, most in ((0, sure, SURE_STEPS), (sure, len(failing), LONGEST - SURE_STEPS)):
+        if stop > start:
+            places = np.linspace(start, stop - 1, min(most, stop - start)).round().astype(int)
+            kept[places] = True
+    return kept
