@@ -105,7 +105,8 @@ def cifar100(data_dir: Path | None) -> Made:
     gram[np.diag_indices_from(gram)] += 30.0
     weights = np.linalg.solve(gram, own[fit].T @ np.eye(100)[labels[fit]])
     scores = own @ weights
-    return calibrate(scores[tune], labels[tune])(scores[rest]), labels[rest], data.classes
+    probs = calibrate(scores[tune], labels[tune])(scores[rest])
+    return probs.astype(np.float64), labels[rest], data.classes
 
 
 def _patch_features(
@@ -122,7 +123,7 @@ def _patch_features(
     def patches(block: npt.NDArray[np.uint8]) -> FloatArray:
         flat = block.reshape(-1, 3 * size * size).astype(np.float64)
         flat -= flat.mean(axis=1, keepdims=True)
-        return flat / np.sqrt(flat.var(axis=1, keepdims=True) + 10.0)
+        return np.asarray(flat / np.sqrt(flat.var(axis=1, keepdims=True) + 10.0))
 
     some = patches(view[rng.choice(n, 1000, replace=False)])
     mean = some.mean(axis=0)
@@ -145,7 +146,7 @@ def _patch_features(
         ]
         found[start : start + 200] = np.hstack(parts)
     spread = found.std(axis=0)
-    return (found - found.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray((found - found.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 KDD_CLASSES = ("normal", "probe", "dos", "u2r", "r2l")
@@ -167,7 +168,9 @@ def kdd99(data_dir: Path | None) -> Made:
     with gzip.open(path) as file:
         frame = pd.read_csv(file, header=None).drop_duplicates()
     category = {name: c for c, names in KDD_ATTACKS.items() for name in names.split()}
-    named = frame.pop(41).str.rstrip(".").map(lambda name: category.get(name, "normal"))
+    named = (
+        frame.pop(frame.columns[-1]).str.rstrip(".").map(lambda name: category.get(name, "normal"))
+    )
     target = named.map(KDD_CLASSES.index).to_numpy()
     inputs = pd.get_dummies(frame, columns=[1, 2, 3]).to_numpy(np.float64)
     order = np.random.default_rng(SEED).permutation(len(inputs))

@@ -105,7 +105,7 @@ def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str
     "statement",
     [
         "import untrue; untrue.Penalty; untrue.Hierarchy; untrue.metrics; untrue.decide",
-        "import untrue; untrue.Budget; untrue.posterior; untrue.calibrate",
+        "import untrue; untrue.Budget; untrue.posterior; untrue.calibrate; untrue.control",
         "import untrue; untrue.fit; untrue.predict; untrue.audit; untrue.tune",
         "import untrue.boosting",
         "import untrue.sklearn as s; s.CostSensitiveClassifier; s.BoostedClassifier; s.cost_scorer",

@@ -21,6 +21,8 @@ _HOME = {
     "Actions": "untrue.penalty",
     "Penalty": "untrue.penalty",
     "Budget": "untrue.budgets",
+    "DecisionRule": "untrue.budgets",
+    "control": "untrue.budgets",
     "Hierarchy": "untrue.hierarchy",
     "AlphaSchedule": "untrue.losses",
     "BestEpoch": "untrue.losses",
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
         networks,
         penalty,
     )
-    from untrue.budgets import Budget
+    from untrue.budgets import Budget, DecisionRule, control
     from untrue.decision import Temperature, calibrate, decide, posterior
     from untrue.errors import BudgetError, UntrueError, UntrueWarning
     from untrue.exits import exit_early
@@ -85,6 +87,7 @@ __all__ = [
     "Actions",
     "Budget",
     "BudgetError",
+    "DecisionRule",
     "Hierarchy",
     "Penalty",
     "Temperature",
@@ -93,6 +96,7 @@ __all__ = [
     "audit",
     "budgets",
     "calibrate",
+    "control",
     "decide",
     "decision",
     "errors",

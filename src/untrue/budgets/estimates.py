@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 TRUST = 10.0
 # Chances are kept this far from 0 and 1.
 EDGE = 1e-9
+_KNOWN: dict[tuple[float, float], dict[int, int]] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,15 +135,12 @@ def failing(
     return np.where(of < least, 2.0 - of / least, chance) if by_prediction else chance
 
 
-@lru_cache(maxsize=256)
-def _known(limit: float, alpha: float) -> dict[int, int]:
-    return {}
-
-
 def critical_errors(of: IntArray, limit: float, alpha: float) -> IntArray:
     """`most_errors`, remembered: the search asks for the same few numbers again and again."""
-    known = _known(limit, alpha)
+    known = _KNOWN.setdefault((limit, alpha), {})
     numbers, place = np.unique(of, return_inverse=True)
+    if len(_KNOWN) > 256 or len(known) > 10**5:
+        _KNOWN.clear()
     new = np.array([n for n in numbers.tolist() if n not in known], dtype=np.int64)
     if len(new):
         known.update(zip(new.tolist(), most_errors(new, limit, alpha).tolist(), strict=True))
@@ -156,6 +153,7 @@ def recalibrated(part: Part) -> Part:
     For each budget a logistic curve over the logit of the chance (Platt, 1999), fitted to what its
     mistakes would have been under the two cheapest answers to each example.
     """
+    assert part.chances is not None
     two = np.argpartition(part.base, 1, axis=1)[:, :2]
     rows = np.arange(len(two))[:, None]
     chances = part.chances.copy()

@@ -8,6 +8,7 @@ are computed once for all rules; a rule is then a weighted sum of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,8 +19,10 @@ from untrue.decision.least_cost import cost_slack
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 from untrue.penalty import Penalty
 
+SMALL = 500
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Family:
     """What all rules share.
 
@@ -34,12 +37,25 @@ class Family:
     abstain_cost: float | None
     by_cost: bool
 
+    @cached_property
+    def _table(self) -> FloatArray | None:
+        return self.penalty.matrix() if self.penalty.n_classes <= SMALL else None
+
+    def cost(self, true: IntArray, predicted: IntArray) -> FloatArray:
+        """What each answer costs; from a table where that is small."""
+        if self._table is not None:
+            return np.asarray(self._table[true, predicted])
+        return np.asarray(self.penalty.cost(true, predicted))
+
     def costs(self, multipliers: FloatArray) -> Penalty:
         """The costs that a rule decides by."""
         return scaled_penalty(self.penalty, self.budgets, multipliers)
 
-    def on(self, probs: FloatArray, target: IntArray) -> Part:
-        """Examples, made ready to be answered by many rules; probabilities are calibrated."""
+    def on(self, probs: FloatArray, target: IntArray, *, estimate: bool = False) -> Part:
+        """Examples, made ready to be answered by many rules; probabilities are calibrated.
+
+        estimate  also count what the probabilities expect of each rule
+        """
         base = np.asarray(self.penalty.expected(probs))
         charges = np.stack(
             [
@@ -50,7 +66,8 @@ class Family:
             ]
         )
         units = np.array([b.unit for b in self.budgets])
-        return Part(self, probs, target, base, charges, charges / units[:, None, None])
+        chances = charges / units[:, None, None] if estimate else None
+        return Part(self, probs, target, base, charges, chances)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +80,7 @@ class Counts:
     score      (T,) right answers, or minus the cost of all answers (where `by_cost`)
     likely     (T,) the same as the probabilities have it
     right      (T,) right answers
+    cost       (T,) what all answers cost by the penalty
     abstained  (T,) examples without an answer
     paid       for each cost budget, by its position: of each rule the distinct costs above 0 that
                were paid, and how often
@@ -75,6 +93,7 @@ class Counts:
     score: FloatArray
     likely: FloatArray
     right: IntArray
+    cost: FloatArray
     abstained: IntArray
     paid: dict[int, list[tuple[FloatArray, IntArray]]]
 
@@ -87,6 +106,7 @@ class Counts:
             self.score + other.score,
             self.likely + other.likely,
             self.right + other.right,
+            self.cost + other.cost,
             self.abstained + other.abstained,
             {
                 b: [_merged(*both) for both in zip(self.paid[b], other.paid[b], strict=True)]
@@ -104,9 +124,14 @@ class Counts:
             self.score[rules],
             self.likely[rules],
             self.right[rules],
+            self.cost[rules],
             self.abstained[rules],
             {b: [of_rules[t] for t in rules.tolist()] for b, of_rules in self.paid.items()},
         )
+
+    def repeated(self, times: int) -> Counts:
+        """Of one rule, as if it were so many."""
+        return self.chosen(np.zeros(times, dtype=np.int64))
 
     def joined(self, other: Counts) -> Counts:
         """Of these rules and of more, on the same examples."""
@@ -118,6 +143,7 @@ class Counts:
             np.concatenate([self.score, other.score]),
             np.concatenate([self.likely, other.likely]),
             np.concatenate([self.right, other.right]),
+            np.concatenate([self.cost, other.cost]),
             np.concatenate([self.abstained, other.abstained]),
             {b: self.paid[b] + other.paid[b] for b in self.paid},
         )
@@ -127,7 +153,8 @@ class Counts:
 class Part:
     """Examples with the expected cost of each answer: by the penalty (n, k), by budget (B, n, k).
 
-    A cost budget's charge is the penalty's: its multiplier scales all costs.
+    A cost budget's charge is the penalty's: its multiplier scales all costs. `chances` (B, n, k)
+    are those of a budget's mistake, for estimates.
     """
 
     family: Family
@@ -135,7 +162,7 @@ class Part:
     target: IntArray
     base: FloatArray
     charges: FloatArray
-    chances: FloatArray
+    chances: FloatArray | None
 
     def answers(self, multipliers: FloatArray) -> IntArray:
         """(n,) Classes, -1 for no answer: what `decide` says by the scaled costs."""
@@ -169,12 +196,25 @@ class Part:
             self.target[rows],
             self.base[rows],
             self.charges[:, rows],
-            self.chances[:, rows],
+            None if self.chances is None else self.chances[:, rows],
         )
 
     def counts(self, multipliers: FloatArray) -> Counts:
         """What each rule, a row of multipliers (T, B), does to these examples."""
         return self.tally([self.answers(each) for each in multipliers])
+
+    def gains(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """(n,) How much better the answer of one rule is than another's, in the units of scores."""
+        found = []
+        for multipliers in (one, other):
+            given = self.answers(multipliers)
+            silent = given < 0
+            if self.family.by_cost:
+                paid = self.family.cost(self.target, np.maximum(given, 0))
+                found.append(-np.where(silent, self.family.abstain_cost or 0.0, paid))
+            else:
+                found.append((given == self.target).astype(np.float64))
+        return np.asarray(found[0] - found[1])
 
     def tally(self, answers: list[IntArray]) -> Counts:
         """What answers, (n,) for each rule, come to."""
@@ -183,7 +223,7 @@ class Part:
         errors = np.zeros((rules, n_budgets), dtype=np.int64)
         expected = np.zeros((rules, n_budgets))
         of = np.zeros((rules, n_budgets), dtype=np.int64)
-        score, likely = np.zeros(rules), np.zeros(rules)
+        score, likely, total = np.zeros((3, rules))
         right, abstained = np.zeros((2, rules), dtype=np.int64)
         costly = [b for b, each in enumerate(family.budgets) if each.budget.kind == "cost"]
         paid: dict[int, list[tuple[FloatArray, IntArray]]] = {b: [] for b in costly}
@@ -192,27 +232,28 @@ class Part:
             rows = np.flatnonzero(given >= 0)
             predicted, true = given[rows], self.target[rows]
             abstained[t], right[t] = n - len(rows), int((predicted == true).sum())
-            cost = None
-            if family.by_cost or costly:
-                cost = np.asarray(family.penalty.cost(true, predicted))
+            cost = family.cost(true, predicted)
+            total[t] = cost.sum()
             silence = 0.0 if family.abstain_cost is None else family.abstain_cost * abstained[t]
             if family.by_cost:
-                assert cost is not None
-                score[t] = -cost.sum() - silence
-                likely[t] = -self.base[rows, predicted].sum() - silence
+                score[t] = -total[t] - silence
+                if self.chances is not None:
+                    likely[t] = -self.base[rows, predicted].sum() - silence
             else:
-                score[t], likely[t] = right[t], self.probs[rows, predicted].sum()
+                score[t] = right[t]
+                if self.chances is not None:
+                    likely[t] = self.probs[rows, predicted].sum()
             for b, budget in enumerate(family.budgets):
                 weight = inside(budget.region, true, predicted) if b not in paid else cost
-                assert weight is not None
                 errors[t, b] = int((weight > 0).sum())
-                expected[t, b] = self.chances[b, rows, predicted].sum()
+                if self.chances is not None:
+                    expected[t, b] = self.chances[b, rows, predicted].sum()
                 of[t, b] = (
                     int(budget.of[predicted].sum()) if budget.by_prediction else true_sides[b]
                 )
                 if b in paid:
                     paid[b].append(np.unique(weight[weight > 0], return_counts=True))
-        return Counts(n, errors, expected, of, score, likely, right, abstained, paid)
+        return Counts(n, errors, expected, of, score, likely, right, total, abstained, paid)
 
 
 def answer(expected: FloatArray, probs: FloatArray, abstain_cost: float | None) -> IntArray:
@@ -225,7 +266,7 @@ def answer(expected: FloatArray, probs: FloatArray, abstain_cost: float | None) 
     best[several] = np.where(tied[several], probs[several], -1.0).argmax(axis=1)
     if abstain_cost is not None:
         best[least > abstain_cost * (1 + 2.0**-50) + slack] = -1
-    return best
+    return np.asarray(best)
 
 
 def _expected(region: Region, probs: FloatArray) -> FloatArray:

@@ -119,6 +119,9 @@ class _Seen:
         The path part has fewer examples than the test part and cannot see every step.
         """
         chosen = chosen[_thinned(self.failing[chosen])]
+        # The last is the plain rule, the first that was looked at: where that passes, nothing needs
+        # to change.
+        chosen = np.append(chosen[chosen != 0], 0)
         power = np.log2(np.maximum(self.multipliers[chosen] - 1.0, 2**LEAST))
         gaps = np.flatnonzero(self.failing[chosen][1:] > SURE)
         extra = min((LONGEST - len(chosen)) // max(len(gaps), 1), MOST_BETWEEN)

@@ -18,7 +18,7 @@ from untrue.budgets.regions import Block, GroupsLike, Region
 from untrue.budgets.verdict import Verdict
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
-from untrue.metrics.inputs import BoolArray, IntArray, check_n_classes, read_count
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, check_n_classes, read_count
 from untrue.metrics.weights import check_penalty
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
@@ -119,24 +119,34 @@ class ResolvedBudget:
         of = int(cells.count[self.of[cells.predicted if self.by_prediction else cells.true]].sum())
         of += 0 if self.by_prediction else int(silent[self.of].sum())
         limit = self._limit_in(cells.total + int(silent.sum()))
-        if self.budget.kind == "cost":
+        paid = (weights[bad], cells.count[bad]) if self.budget.kind == "cost" else None
+        return self.verdict(errors, of, limit, confidence, paid=paid)
+
+    def verdict(
+        self,
+        errors: int,
+        of: int,
+        limit: float,
+        confidence: float | None,
+        *,
+        paid: tuple[FloatArray, IntArray] | None = None,
+    ) -> Verdict:
+        """The same from counts; `paid`, for a cost budget: costs, and how often each was paid."""
+        if paid is not None:
             assert isinstance(self.region, Penalty)
-            rate = float(cells.count @ weights) / of if of else math.nan
-            seen = (cells.count[bad], weights[bad], of, self.region.greatest)
-            bounds = (rate, rate)
+            rate = float(paid[0] @ paid[1]) / of if of else math.nan
+            lower = upper = rate
             if confidence is not None:
-                bounds = cost_lower_bound(*seen, confidence), cost_bound(*seen, confidence)
+                seen = (paid[1], paid[0], of, self.region.greatest, confidence)
+                lower, upper = cost_lower_bound(*seen), cost_bound(*seen)
         else:
-            rate = errors / of if of else math.nan
-            bounds = (rate, rate)
+            rate = lower = upper = errors / of if of else math.nan
             if confidence is not None:
-                bounds = (
-                    share_lower_bound(errors, of, confidence),
-                    share_bound(errors, of, confidence),
-                )
+                lower = share_lower_bound(errors, of, confidence)
+                upper = share_bound(errors, of, confidence)
         # The bound of nothing may be within a limit of 100 %; still nothing was seen to be kept.
-        kept = bool(of) and bounds[1] <= limit
-        return Verdict(self.budget, errors, of, rate, *bounds, limit, kept, confidence)
+        kept = bool(of) and upper <= limit
+        return Verdict(self.budget, errors, of, rate, lower, upper, limit, kept, confidence)
 
     def examples_needed(self, limit: float, confidence: float = 0.95) -> int | None:
         """So many examples of those it is a share of, without an error, show it; None: never."""

@@ -63,11 +63,11 @@ def _write_npy(penalty: Penalty) -> bytes:
 
 
 def _write_json(penalty: Penalty) -> bytes:
-    return as_json(_content(penalty))
+    return as_json(penalty_content(penalty))
 
 
 def _write_toml(penalty: Penalty) -> bytes:
-    return toml_file(_content(_as_rules(penalty)))
+    return toml_file(penalty_content(_as_rules(penalty)))
 
 
 def as_json(content: dict[str, Any]) -> bytes:
@@ -91,7 +91,7 @@ def toml_file(content: dict[str, Any]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _content(penalty: Penalty) -> dict[str, Any]:
+def penalty_content(penalty: Penalty) -> dict[str, Any]:
     classes = list(penalty.classes)
     if isinstance(penalty, RulesPenalty):
         default = penalty.default.tolist()
@@ -127,7 +127,7 @@ def _formula_content(penalty: FormulaPenalty) -> dict[str, Any]:
     base = _as_rules(penalty.base)
     if not isinstance(base, RulesPenalty):
         raise PenaltyError("Costs by formulas over a tree have no file; state them as rules.")
-    content = _content(base)
+    content = penalty_content(base)
     written = {(_name(i, base), _name(j, base)) for i, j in penalty.formulas}
     rules = [r for r in content["rule"] if (r["true"], r["predicted"]) not in written]
     content["rule"] = rules + [

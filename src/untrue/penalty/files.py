@@ -139,11 +139,11 @@ def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
 
 
 def _read_json(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
-    return _from_content(read_json(path, PenaltyError))
+    return penalty_from_content(read_json(path, PenaltyError))
 
 
 def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
-    return _from_content(read_toml(path, PenaltyError))
+    return penalty_from_content(read_toml(path, PenaltyError))
 
 
 TREE_HINT = (
@@ -152,7 +152,7 @@ TREE_HINT = (
 )
 
 
-def _from_content(content: Any) -> Penalty | FormulaPenalty:
+def penalty_from_content(content: Any) -> Penalty | FormulaPenalty:
     if not isinstance(content, dict):
         raise PenaltyError("expected named values such as classes, default and rules.")
     if content and all(

@@ -1,0 +1,208 @@
+"""What people hand in to `control`: probabilities and the truth, as codes or as names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, nearest
+from untrue.metrics.inputs import (
+    FloatArray,
+    IntArray,
+    check_same_length,
+    precision,
+    prob_blocks,
+    read_labels,
+    to_numpy,
+)
+from untrue.metrics.layouts import class_rows
+from untrue.penalty import Penalty
+from untrue.penalty.base import check_classes
+
+Answers = Literal["codes", "names", "numbers"]
+
+# Columns in another order must fit so much better, in accuracy, to be taken for the right ones.
+CLEARLY = 0.05
+LEAST_PROB = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationSet:
+    """Checked examples.
+
+    probs    (N, k) in their own precision, columns in the order of the penalty's classes
+    target   (N,) positions of the classes
+    penalty  over the classes; equal costs if none was given
+    answers  what `target` was made of: positions, names, or names that are whole numbers
+    """
+
+    probs: npt.NDArray[np.floating[Any]]
+    target: IntArray
+    penalty: Penalty
+    answers: Answers
+
+
+def read_calibration_set(
+    probs: Any, target: Any, penalty: Penalty | None, classes: Sequence[str] | None
+) -> CalibrationSet:
+    """Check and pair; classes are named by `classes`, by the columns of a table, by the penalty."""
+    labels = _labels(target)
+    named = classes if classes is not None else column_names(probs)
+    if named is not None:
+        names = check_classes([str(name) for name in named])
+        penalty = _in_order(penalty, names, "`classes`" if classes is not None else "`probs`")
+    elif penalty is not None:
+        names = penalty.classes
+    else:
+        names = _names_of(probs, labels)
+    costs = Penalty.from_rules(names, {}, default=1.0) if penalty is None else penalty
+    scores = read_probs(in_column_order(probs, names), len(names))
+    codes, answers = _codes(labels, names)
+    check_same_length(probs=scores, target=codes)
+    if not len(codes):
+        raise DataError("`probs` must hold at least one example; got none.")
+    if named is None and answers == "names":
+        _check_order(scores, codes, names)
+    return CalibrationSet(scores, codes, costs, answers)
+
+
+def read_probs(probs: Any, n_classes: int) -> npt.NDArray[np.floating[Any]]:
+    """(N, k) Checked probabilities; with two classes (N,) are those of the second."""
+    rows, layout = class_rows(probs, "probs", n_classes)
+    if len(layout.shape) != 1:
+        raise ArgumentError(f"`probs` must have shape (N, k); got shape {np.shape(probs)}.")
+    scores = to_numpy(rows, "probs")
+    if scores.dtype.kind not in "fiub":
+        raise ArgumentError(f"`probs` must hold numbers; got dtype {scores.dtype}.")
+    scores = scores if scores.dtype.kind == "f" else scores.astype(np.float64)
+    for _ in prob_blocks(scores, precision(probs)):
+        pass
+    return scores
+
+
+def column_names(table: Any) -> list[str] | None:
+    """The names of a table's columns, pandas' or polars'; None where they are mere numbers."""
+    columns = getattr(table, "columns", None)
+    if columns is None or not hasattr(table, "to_numpy") or len(columns) < 2:
+        return None
+    names = [str(name) for name in columns]
+    return None if names == [str(i) for i in range(len(names))] else names
+
+
+def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
+    """A table's columns in the order of `classes`, if they have these names; else as they are."""
+    names = column_names(probs)
+    if names is None or set(names) != set(classes):
+        return probs.to_numpy() if hasattr(probs, "to_numpy") else probs
+    by_name = {str(column): column for column in probs.columns}
+    return probs[[by_name[name] for name in classes]].to_numpy()
+
+
+def calibrated(probs: npt.NDArray[Any], temperature: float) -> FloatArray:
+    """`p^(1/T)`, scaled to sum to 1; nothing is quite impossible, whatever a model says."""
+    powers = np.log(np.maximum(probs.astype(np.float64), LEAST_PROB)) / temperature
+    powers = np.exp(powers - powers.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _labels(target: Any) -> npt.NDArray[Any]:
+    labels = to_numpy(target, "target")
+    if labels.ndim != 1:
+        hint = "; flatten it" if labels.ndim > 1 else ""
+        raise ArgumentError(f"`target` must have shape (N,); got shape {labels.shape}{hint}.")
+    if labels.dtype.kind == "f":
+        whole = np.isfinite(labels) & (labels == np.floor(labels))
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise DataError(f"`target` must hold classes; row {row} is {labels[row]}.")
+        return labels.astype(np.int64)
+    return labels.astype(np.int64) if labels.dtype.kind == "b" else labels
+
+
+def _names_of(probs: Any, labels: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Names where nothing names them: positions, or the labels in the order of scikit-learn."""
+    shape = np.shape(probs)
+    k = 2 if len(shape) == 1 or shape[1:] == (1,) else int(shape[1]) if len(shape) == 2 else 0
+    if labels.dtype.kind in "iu" and labels.size and labels.min() >= 0 and labels.max() < max(k, 2):
+        return tuple(str(i) for i in range(max(k, 1)))
+    own = sorted({_text(label) for label in labels.tolist()}, key=_as_sorted(labels))
+    if k and len(own) != k:
+        raise ArgumentError(
+            f"`target` has {len(own)} different labels and `probs` {k} columns: give `classes`, "
+            "the class of each column, in order."
+        )
+    return check_classes(own)
+
+
+def _as_sorted(labels: npt.NDArray[Any]) -> Any:
+    return int if labels.dtype.kind in "iu" else str
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, str):
+        return label
+    if isinstance(label, int | np.integer) and not isinstance(label, bool):
+        return str(int(label))
+    raise DataError(f"`target` must hold class names or whole numbers; got {label!r}.")
+
+
+def _in_order(penalty: Penalty | None, names: tuple[str, ...], where: str) -> Penalty | None:
+    if penalty is None or penalty.classes == names:
+        return penalty
+    for name in names:
+        if name not in penalty.classes:
+            hint = nearest(name, penalty.classes) or "."
+            raise ArgumentError(f"{where} names {name!r}, a class the penalty does not know{hint}")
+    if len(names) != penalty.n_classes:
+        raise ArgumentError(
+            f"{where} must name all {penalty.n_classes} classes of the penalty; got {len(names)}."
+        )
+    return penalty.select(names)
+
+
+def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, Answers]:
+    """Positions, and what they were given as. Positions themselves are never refused."""
+    k = len(names)
+    number = labels.dtype.kind in "iu"
+    if number and (not labels.size or (labels.min() >= 0 and labels.max() < k)):
+        return labels.astype(np.int64), "codes"
+    values, place = np.unique(
+        np.array([_text(label) for label in labels.tolist()], dtype=object), return_inverse=True
+    )
+    position = {name: i for i, name in enumerate(names)}
+    if number and not position.keys() & set(values.tolist()):
+        # No class goes by such a number: they are positions, and some lie outside.
+        return read_labels(labels, "target", k).astype(np.int64), "codes"
+    for value in values.tolist():
+        if value not in position:
+            row = int(np.argmax(place == values.tolist().index(value)))
+            hint = nearest(value, names)
+            known = "" if hint else f"; known are {', '.join(names[:5])}{', ...' * (k > 5)}."
+            raise DataError(
+                f"`target` holds an unknown class {value!r}, at position {row}{hint or known}"
+            )
+    codes = np.array([position[value] for value in values.tolist()], dtype=np.int64)
+    return codes[place], "numbers" if number else "names"
+
+
+def _check_order(
+    probs: npt.NDArray[np.floating[Any]], codes: IntArray, names: tuple[str, ...]
+) -> None:
+    """Refuse columns that are plainly in the order of sorted names, as scikit-learn has them."""
+    order = sorted(range(len(names)), key=lambda i: names[i])
+    if order == list(range(len(names))):
+        return
+    top = probs.argmax(axis=1)
+    given = float((top == codes).mean())
+    in_order = float((np.array(order)[top] == codes).mean())
+    if in_order > given + CLEARLY:
+        raise DataError(
+            f"`probs` has its columns in another order than {', '.join(names[:4])}"
+            f"{', ...' * (len(names) > 4)}: with that order the most probable class is right in "
+            f"{100 * given:.0f} % of cases, with sorted names in {100 * in_order:.0f} %. "
+            "Give `classes`, the class of each column (scikit-learn: model.classes_)."
+        )

@@ -1,0 +1,133 @@
+"""Why no rule could be shown to keep the budgets, and what it would take: the text of the error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from untrue.budgets.bounds import most_errors
+from untrue.budgets.budget import ANY
+from untrue.budgets.resolved import ResolvedBudget
+from untrue.budgets.rule import DecisionRule
+from untrue.budgets.verdict import Verdict
+from untrue.metrics.inputs import IntArray
+
+# Nobody waits for more examples than this.
+MOST = 10**8
+
+
+def shortfall(
+    rule: DecisionRule,
+    target: IntArray,
+    test_part: IntArray,
+    silence: float | None,
+) -> str:
+    """Sentences: which budgets, why, and the ways out; `rule` is the closest.
+
+    silence  share of the cases in which a rule that may abstain would, if that is likely to do
+    """
+    found = rule.guarantee
+    share = found.test_examples / found.examples
+    sure = f"{100 * found.confidence:g} %"
+    failed, reasons, too_few = [], [], False
+    for budget, verdict in zip(rule.resolved, found.verdicts, strict=True):
+        reason = _reason(budget, verdict, target, test_part, share, found.confidence)
+        if reason:
+            needed = budget.examples_needed(verdict.limit, found.confidence)
+            too_few = too_few or needed is None or verdict.of < needed
+            failed.append(str(budget))
+            reasons.append(reason)
+    if not failed:
+        # Each would pass by itself at the level asked for, but not where several paths share it.
+        failed = list(found.budgets)
+        reasons = ["each is kept by the closest rule, but only just"]
+    listed = " and ".join(failed)
+    text = f"No rule can be shown to keep {listed} with {sure}: {'; '.join(reasons)}."
+    if len(rule.budgets) > 1 and len(failed) < len(rule.budgets):
+        kept = [name for name in found.budgets if name not in failed]
+        text += f" The closest rule keeps {' and '.join(kept)}."
+    if silence and not too_few:
+        text += (
+            f" Abstaining on about {100 * silence:.2g} % of the cases would keep "
+            f"{'them' if len(rule.budgets) > 1 else 'it'} (abstain=True)."
+        )
+    return f"{text} `.closest` of this error is the closest rule, without a guarantee."
+
+
+def _reason(
+    budget: ResolvedBudget,
+    verdict: Verdict,
+    target: IntArray,
+    test_part: IntArray,
+    share: float,
+    confidence: float,
+) -> str:
+    """Why the closest rule does not show one budget; empty if it does."""
+    if verdict.kept:
+        return ""
+    needed = budget.examples_needed(verdict.limit, confidence)
+    if needed is None:
+        return "no number of examples can show that something never happens; allow a little"
+    if verdict.of < needed:
+        every = f"{needed:,} are needed there, about {about(needed / share)} in all"
+        if budget.by_prediction:
+            return f"{verdict.of:,} {budget.whom} are in the test part; {every}, {_none(budget)}"
+        total = int(budget.of[target].sum())
+        own = int(budget.of[target[test_part]].sum())
+        return f"of {total:,} {budget.whom} {own:,} are in the test part; {every}, {_none(budget)}"
+    if budget.budget.kind == "cost":
+        start = (
+            f"an answer of the closest rule costs {verdict.rate:.3g} on average, and the test "
+            f"part only shows that it is at most {verdict.upper:.3g}"
+        )
+    else:
+        most = int(most_errors(np.array([verdict.of]), verdict.limit, 1 - confidence)[0])
+        what = "predictions" if budget.by_prediction else "examples"
+        start = (
+            f"the closest rule has {verdict.errors:,} such errors in {verdict.of:,} {what} of the "
+            f"test part ({100 * verdict.rate:.3g} %), where at most {most:,} would show it"
+        )
+    if verdict.rate >= verdict.limit:
+        return f"{start}; a better model or a higher limit is needed"
+    wanted = _enough(verdict, confidence)
+    if wanted is None:
+        return start
+    return f"{start}; at that rate about {about(wanted / share)} {budget.whom} in all would"
+
+
+def _none(budget: ResolvedBudget) -> str:
+    """What none of them may be: "none called benign"."""
+    stated = budget.budget
+    if stated.kind == "precision":
+        names = "another class" if stated.true == (ANY,) else " or ".join(stated.true)
+        return f"none of them truly {names}"
+    if stated.kind == "confusion":
+        names = "anything else" if stated.predicted == (ANY,) else " or ".join(stated.predicted)
+        return f"none called {names}"
+    return "without such a mistake"
+
+
+def _enough(verdict: Verdict, confidence: float) -> int | None:
+    """So many examples would show the limit at the rate that was seen; None: too many to say."""
+    if verdict.budget.kind == "cost":
+        # The bound comes down to the rate with the square root of the number.
+        ratio = (verdict.upper - verdict.rate) / (verdict.limit - verdict.rate)
+        wanted = verdict.of * ratio**2
+        return math.ceil(wanted) if wanted < MOST else None
+    n = verdict.of
+    while n < MOST:
+        if most_errors(np.array([n]), verdict.limit, 1 - confidence)[0] >= verdict.rate * n:
+            return n
+        n = math.ceil(n * 1.1)
+    return None
+
+
+def about(number: float) -> str:
+    """Two digits of a number, with commas.
+
+    >>> about(1196), about(747.5), about(9)
+    ('1,200', '750', '9')
+    """
+    digits = max(len(str(int(number))) - 2, 0)
+    return f"{round(number / 10**digits) * 10**digits:,}"

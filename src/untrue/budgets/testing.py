@@ -1,0 +1,105 @@
+"""The one look at the test part: counts along the paths, p-values, and which rules pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.budgets.betting import cost_p_value
+from untrue.budgets.bounds import share_p_value
+from untrue.budgets.calibration_set import calibrated
+from untrue.budgets.family import Counts, Family
+from untrue.budgets.frontier import Path
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, row_blocks
+
+Probs: TypeAlias = "npt.NDArray[np.floating[Any]]"
+
+# Values of a block of examples that is answered by all rules at a time: 8 MB.
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """All paths on the test part, one after the other.
+
+    counts      of every rule
+    plain       of the most probable class
+    path        (T,) which path a rule is on
+    p_values    (T, B)
+    passed      (T,) whether it and all before it on its path are within the level
+    """
+
+    counts: Counts
+    plain: Counts
+    path: IntArray
+    p_values: FloatArray
+    passed: BoolArray
+
+
+def tested_paths(
+    family: Family,
+    paths: Sequence[Path],
+    probs: Probs,
+    target: IntArray,
+    *,
+    temperature: float,
+    limits: FloatArray,
+    alpha: float,
+) -> Tested:
+    """Test every path at `alpha` over their number, each in order until a rule does not pass.
+
+    Valid since a rule that breaks a budget passes with at most the level's chance, whatever the
+    budget, and since on each path the first such rule ends it (fixed-sequence testing).
+    """
+    multipliers = np.concatenate([path.multipliers for path in paths])
+    bets = np.concatenate([path.bets for path in paths])
+    number = np.repeat(np.arange(len(paths)), [len(path.failing) for path in paths])
+    counts, plain = count_rules(family, multipliers, probs, target, temperature)
+    p_values = np.ones((len(multipliers), len(limits)))
+    for b, limit in enumerate(limits.tolist()):
+        if b in counts.paid:
+            p_values[:, b] = [
+                cost_p_value(times, costs, counts.n, family.penalty.greatest, limit, bet)
+                for (costs, times), bet in zip(counts.paid[b], bets[:, b].tolist(), strict=True)
+            ]
+        else:
+            p_values[:, b] = share_p_value(counts.errors[:, b], counts.of[:, b], limit)
+    within = p_values.max(axis=1) <= alpha / len(paths)
+    passed = np.zeros(len(within), dtype=bool)
+    for each in range(len(paths)):
+        own = number == each
+        passed[own] = np.logical_and.accumulate(within[own])
+    return Tested(counts, plain, number, p_values, passed)
+
+
+def count_rules(
+    family: Family,
+    multipliers: FloatArray,
+    probs: Probs,
+    target: IntArray,
+    temperature: float,
+) -> tuple[Counts, Counts]:
+    """What each rule does to the examples, and what the most probable class does.
+
+    Most examples get the same answer by every rule and are counted once.
+    """
+    greatest = multipliers.max(axis=0)
+    total: Counts | None = None
+    plain: Counts | None = None
+    width = probs.shape[1] * (2 + len(family.budgets))
+    for rows in row_blocks(len(target), width, _BLOCK):
+        part = family.on(calibrated(probs[rows], temperature), target[rows])
+        open_, settled, answers = part.without_settled(greatest)
+        counts = open_.counts(multipliers)
+        if len(answers):
+            counts = counts + settled.tally([answers]).repeated(len(multipliers))
+        top = part.tally([part.probs.argmax(axis=1)])
+        total = counts if total is None else total + counts
+        plain = top if plain is None else plain + top
+    assert total is not None
+    assert plain is not None
+    return total, plain

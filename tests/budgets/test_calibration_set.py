@@ -1,0 +1,162 @@
+"""Codes or names: what `target` was, the answers are, and columns are never matched silently."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from untrue import Penalty, control
+from untrue.errors import ArgumentError, DataError
+
+BUDGET = ["*->benign <= 12%"]
+COSTS = Penalty.from_rules(["tumour", "cyst", "scar", "benign"], {})
+
+
+@pytest.fixture(scope="module")
+def data(pool):
+    return pool.draw(1500, np.random.default_rng(0))
+
+
+def test_answers_are_of_the_kind_of_the_target(pool, data) -> None:
+    probs, codes = data
+    names = np.array(pool.classes)
+    by_code = control(probs, codes, budgets=BUDGET, penalty=COSTS)
+    by_name = control(probs, names[codes], budgets=BUDGET, penalty=COSTS)
+    assert by_code(probs).dtype == np.int64
+    np.testing.assert_array_equal(names[by_code(probs)], by_name(probs))
+    assert by_name(probs).dtype.kind == "U"
+    listed = control(probs.tolist(), names[codes].tolist(), budgets=BUDGET, penalty=COSTS)
+    np.testing.assert_array_equal(listed(probs), by_name(probs))
+    silent = control(
+        probs, names[codes], budgets=["expected cost <= 0.15"], penalty=COSTS, abstain=True
+    )
+    assert (silent(probs) == -1).any()
+    assert set(silent(probs)) <= {*pool.classes, -1}
+
+
+def test_numbers_that_are_names_stay_numbers(data) -> None:
+    probs, codes = data
+    labels = np.array([10, 20, 30, 40])[codes]
+    rule = control(probs, labels, budgets=["*->40 <= 12%"])
+    assert rule.classes == ("10", "20", "30", "40")
+    assert set(rule(probs)) <= {10, 20, 30, 40}
+    # Sorted as numbers, not as text.
+    rule = control(probs, np.array([2, 9, 10, 100])[codes], budgets=["*->100 <= 12%"])
+    assert rule.classes == ("2", "9", "10", "100")
+    wide = control(probs, codes.astype(float), budgets=["*->3 <= 12%"])
+    assert wide.answers == "codes"
+
+
+def test_codes_are_never_refused_whatever_the_names_are(data) -> None:
+    probs, codes = data
+    for names in (["3", "2", "1", "0"], ["1", "2", "3", "4"], ["d", "c", "b", "a"]):
+        costs = Penalty.from_rules(names, {})
+        rule = control(probs, codes, budgets=[f"*->{names[3]} <= 12%"], penalty=costs)
+        assert rule.answers == "codes"
+        assert rule.guarantee.verdicts[0].of > 500
+
+
+def test_names_without_an_order_are_sorted_as_scikit_learn_does(pool, data) -> None:
+    probs, codes = data
+    names = np.array(pool.classes)[codes]
+    order = np.argsort(pool.classes)
+    rule = control(probs[:, order], names, budgets=BUDGET)
+    assert rule.classes == tuple(sorted(pool.classes))
+    np.testing.assert_array_equal(
+        rule(probs[:, order]), control(probs, names, budgets=BUDGET, penalty=COSTS)(probs)
+    )
+
+
+def test_columns_in_another_order_are_refused_or_named(pool, data) -> None:
+    """The trap: a penalty over good, bad and scikit-learn's columns bad, good."""
+    probs, codes = data
+    names = np.array(pool.classes)[codes]
+    order = np.argsort(pool.classes)
+    with pytest.raises(
+        DataError, match=r"in another order than tumour, cyst, scar, benign: .* Giv"
+    ):
+        control(probs[:, order], names, budgets=BUDGET, penalty=COSTS)
+    named = [pool.classes[i] for i in order]
+    rule = control(probs[:, order], names, budgets=BUDGET, penalty=COSTS, classes=named)
+    assert rule.classes == tuple(named)
+    np.testing.assert_array_equal(
+        rule(probs[:, order]), control(probs, names, budgets=BUDGET, penalty=COSTS)(probs)
+    )
+
+
+def test_tables_go_by_their_columns(pool, data) -> None:
+    pd = pytest.importorskip("pandas")
+    probs, codes = data
+    names = np.array(pool.classes)[codes]
+    order = np.argsort(pool.classes)
+    table = pd.DataFrame(probs[:, order], columns=[pool.classes[i] for i in order])
+    rule = control(table, pd.Series(names), budgets=BUDGET, penalty=COSTS)
+    plain = control(probs, names, budgets=BUDGET, penalty=COSTS)
+    np.testing.assert_array_equal(rule(table), plain(probs))
+    np.testing.assert_array_equal(rule(pd.DataFrame(probs, columns=pool.classes)), plain(probs))
+    numbered = control(pd.DataFrame(probs), codes, budgets=BUDGET, penalty=COSTS)
+    np.testing.assert_array_equal(
+        numbered(probs), control(probs, codes, budgets=BUDGET, penalty=COSTS)(probs)
+    )
+    with pytest.raises(ArgumentError, match="`probs` names 'p', a class the penalty does not know"):
+        control(table.set_axis(["p", "q", "r", "s"], axis=1), names, budgets=BUDGET, penalty=COSTS)
+
+
+def test_two_classes_from_one_column(pool, data) -> None:
+    probs, codes = data
+    second, truth = probs[:, 3], (codes == 3).astype(int)
+    rule = control(second, truth, budgets=["0->1 <= 12%"])
+    both = control(np.stack([1 - second, second], axis=1), truth, budgets=["0->1 <= 12%"])
+    np.testing.assert_array_equal(rule(second), both(np.stack([1 - second, second], axis=1)))
+    flags = control(second, truth.astype(bool), budgets=["0->1 <= 12%"])
+    np.testing.assert_array_equal(flags(second), rule(second))
+    named = control(
+        second,
+        np.array(["bad", "good"])[truth],
+        budgets=["good<-bad <= 12%"],
+        classes=["bad", "good"],
+    )
+    assert set(named(second)) == {"bad", "good"}
+
+
+def test_tensors_come_and_go(data) -> None:
+    torch = pytest.importorskip("torch")
+    probs, codes = data
+    rule = control(torch.tensor(probs), torch.tensor(codes), budgets=["*->3 <= 12%"])
+    given = rule(torch.tensor(probs))
+    assert isinstance(given, torch.Tensor)
+    np.testing.assert_array_equal(given.numpy(), rule(probs))
+    half = rule(torch.tensor(probs, dtype=torch.float16))
+    assert (half.numpy() == rule(probs)).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"probs": np.ones((9, 4))}, "each row of `probs` must sum to 1"),
+        ({"probs": np.full((9, 4), -1.0)}, "`probs` must not be negative"),
+        ({"probs": np.full((9, 3), 1 / 3)}, "one column for each of 4 classes; got 3"),
+        ({"probs": np.full((8, 4), 0.25)}, "equally many rows; got 8 in `probs`, 9 in `target`"),
+        ({"probs": np.full((9, 4, 2), 0.25)}, r"must have shape \(N, k\)"),
+        ({"target": ["tumor"] * 9}, "unknown class 'tumor', at position 0; did you mean 'tumour'"),
+        ({"target": [0] * 8 + [7]}, r"must lie in \[0, 4\) for 4 classes; got 7 at position 8"),
+        ({"target": [0.5] * 9}, "`target` must hold classes; row 0 is 0.5"),
+        ({"target": [None] * 9}, "class names or whole numbers; got None"),
+        ({"target": np.zeros((9, 2), int)}, r"`target` must have shape \(N,\)"),
+        ({"classes": ["tumour", "cyst", "scar"]}, "must name all 4 classes"),
+        ({"classes": ["tumour", "cyst", "scar", "x"]}, "names 'x', a class the penalty does not"),
+        ({"probs": np.zeros((0, 4)), "target": []}, "at least one example; got none"),
+        ({"probs": np.full((1, 4), 0.25), "target": [0]}, "at least 2 examples"),
+    ],
+)
+def test_what_does_not_fit_is_named(change, message) -> None:
+    given = {"probs": np.full((9, 4), 0.25), "target": [0] * 9, "penalty": COSTS, **change}
+    with pytest.raises((ArgumentError, DataError), match=message):
+        control(given.pop("probs"), given.pop("target"), budgets=BUDGET, **given)
+
+
+def test_more_columns_than_labels_ask_for_names(data) -> None:
+    probs, codes = data
+    names = np.array(["a", "b", "c"])[np.minimum(codes, 2)]
+    with pytest.raises(ArgumentError, match="3 different labels and `probs` 4 columns: give `clas"):
+        control(probs, names, budgets=["*->a <= 12%"])

@@ -1,0 +1,146 @@
+"""A rule is saved as plain JSON and comes back the same, or is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from untrue import BudgetError, DecisionRule, Hierarchy, Penalty, control, decide
+from untrue.budgets.calibration_set import calibrated
+from untrue.errors import DataError
+
+GROUPS = {"growth": ["tumour", "cyst"], "other": ["scar", "benign"]}
+TREE = Hierarchy.from_groups(GROUPS)
+BUDGETS = ["*->benign <= 12%"]
+CASES = {
+    "plain": ({"classes": ("tumour", "cyst", "scar", "benign")}, BUDGETS),
+    "penalty": (
+        {
+            "penalty": Penalty.from_rules(
+                ["tumour", "cyst", "scar", "benign"], {("cyst", "scar"): 9.0}
+            )
+        },
+        [*BUDGETS, "zone <= 5%", "expected cost <= 2"],
+    ),
+    "tree": ({"penalty": Penalty.from_groups(GROUPS)}, ["across groups <= 18%", *BUDGETS]),
+    "dense": (
+        {"penalty": Penalty.from_ordinal(["tumour", "cyst", "scar", "benign"], power=1.5)},
+        ["benign<-* <= 25%"],
+    ),
+    "groups": (
+        {"classes": ("tumour", "cyst", "scar", "benign"), "groups": GROUPS},
+        ["growth->other <= 40%", "*->benign <= 100 errors"],
+    ),
+    "hierarchy": (
+        {"classes": tuple(TREE.classes), "groups": TREE},
+        ["growth->other <= 40%"],
+    ),
+    "zone": (
+        {"classes": ("tumour", "cyst", "scar", "benign"), "zone": [(0, 3), (1, 3)]},
+        ["zone <= 10%"],
+    ),
+    "silent": (
+        {"classes": ("tumour", "cyst", "scar", "benign"), "abstain": True},
+        ["expected cost <= 0.2"],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def rule(request, pool) -> DecisionRule:
+    options, budgets = CASES[request.param]
+    probs, target = pool.draw(1200, np.random.default_rng(0))
+    return control(probs, target, budgets=budgets, **options)
+
+
+def test_a_rule_comes_back_from_its_file(rule, pool, tmp_path) -> None:
+    path = rule.save(tmp_path / "rule.json")
+    again = DecisionRule.load(path)
+    np.testing.assert_array_equal(again(pool.probs), rule(pool.probs))
+    assert again.guarantee == rule.guarantee
+    assert again.penalty == rule.penalty
+    assert (again.budgets, again.multipliers) == (rule.budgets, rule.multipliers)
+    for one, other in zip(again.resolved, rule.resolved, strict=True):
+        np.testing.assert_array_equal(one.mask(), other.mask())
+    assert again.save(tmp_path / "again.json").read_text() == path.read_text()
+
+
+def test_it_is_least_expected_cost_by_scaled_costs(rule, pool) -> None:
+    wanted = decide(calibrated(pool.probs, rule.temperature), rule.costs, rule.abstain_cost)
+    np.testing.assert_array_equal(rule(pool.probs), wanted)
+    assert (rule.costs.matrix() >= rule.penalty.matrix()).all()
+
+
+def test_the_closest_rule_is_saved_as_one_that_promises_nothing(pool, tmp_path) -> None:
+    probs, target = pool.draw(300, np.random.default_rng(0))
+    with pytest.raises(BudgetError) as caught:
+        control(probs, target, budgets=["tumour->benign <= 0.1%"], classes=pool.classes)
+    path = caught.value.closest.save(tmp_path / "closest.json")
+    assert not DecisionRule.load(path).guarantee.holds
+    assert "not shown" in repr(DecisionRule.load(path))
+
+
+@pytest.fixture(scope="module")
+def content(pool, tmp_path_factory) -> dict:
+    probs, target = pool.draw(1200, np.random.default_rng(0))
+    rule = control(probs, target, budgets=BUDGETS, classes=pool.classes)
+    return json.loads(rule.save(tmp_path_factory.mktemp("rule") / "rule.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (["format"], "a cake", "it is no untrue decision rule of version 1: format 'a cake'"),
+        (["version"], 2, "version 2"),
+        (["multipliers"], [0.5], "`multipliers` must be at least 1; got 0.5"),
+        (["multipliers"], [float("nan")], "`multipliers` must be a number; got nan"),
+        (["multipliers"], [1.0, 2.0], "must be 1 numbers, one a budget"),
+        (["multipliers"], "many", "`multipliers` must be a list; got str"),
+        (["temperature"], 0, "`temperature` must be positive"),
+        (["temperature"], -1.0, "`temperature` must be at least 0; got -1"),
+        (["abstain_cost"], True, "`abstain_cost` must be a number; got True"),
+        (["answers"], "pickles", "`answers` must be codes, names or numbers; got 'pickles'"),
+        (["answers"], "numbers", "`answers` are numbers, but not all classes are"),
+        (["budgets"], ["*->malign <= 1%"], "unknown class 'malign'"),
+        (["budgets"], ["*->benign < 1%"], "expected"),
+        (["penalty"], {"classes": ["a"], "matrix": [[0, 1]]}, "matrix"),
+        (["penalty"], 5, "expected named values"),
+        (["guarantee", "chosen"], 10**6, "`chosen` must be one of"),
+        (["guarantee", "holds"], "yes", "`holds` must be true or false; got 'yes'"),
+        (["guarantee", "verdicts"], [], "`verdicts` must be 1, one a budget; got 0"),
+        (["guarantee", "examples"], -5, "`examples` must be a whole number, 0 or more; got -5"),
+        (["meaning", "groups"], {"groups": 5}, "`groups` must hold the classes of each group"),
+        (["meaning", "more"], 1, "meaning: unknown key 'more'"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(content, keys, value, message, tmp_path) -> None:
+    damaged = json.loads(json.dumps(content))
+    inner = damaged
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    path = tmp_path / "rule.json"
+    path.write_text(json.dumps(damaged))
+    with pytest.raises(DataError, match=message) as caught:
+        DecisionRule.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("key", ["penalty", "budgets", "guarantee", "temperature"])
+def test_a_file_with_a_hole_is_refused(content, key, tmp_path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text(json.dumps({k: v for k, v in content.items() if k != key}))
+    with pytest.raises(DataError, match=f"`{key}` is missing"):
+        DecisionRule.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", '"rule"'])
+def test_what_is_no_rule_is_refused(text, tmp_path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"rule\.json"):
+        DecisionRule.load(path)
+    with pytest.raises(FileNotFoundError):
+        DecisionRule.load(tmp_path / "none.json")
