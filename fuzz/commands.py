@@ -261,7 +261,7 @@ def check_folder(work: Path, words: list[str], before: dict[str, str], code: int
     lost = [n for n, print_ in before.items() if after.get(n) != print_ and not _named(n, words)]
     check(not lost, f"changed: {lost}")
     if code == 2:
-        made = [name for name in after if name not in before and not name.endswith(".sqlite")]
+        made = [name for name in after if name not in before and ".sqlite" not in name]
         check(not made, f"made by a command that was refused: {made}")
     for path in work.glob("out*.csv"):
         if path.is_file() and "predict" in words:

@@ -109,3 +109,8 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         check_parent(tmp_path / "nowhere" / "costs.toml")
     with pytest.raises(FileNotFoundError, match=r"nowhere/costs\.toml'$"):  # its own name, whole
         place_text(tmp_path / "nowhere" / "costs.toml", "")
+
+
+def test_a_file_without_a_name_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"'\.' is a folder; name a file to write"):
+        place_text(Path(), "text")

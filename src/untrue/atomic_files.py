@@ -41,6 +41,8 @@ def place_bytes(path: Path, content: bytes) -> Path:
 @contextmanager
 def placed_file(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; what is written there takes its place at the end."""
+    if not path.name:
+        raise ArgumentError(f"'{path}' is a folder; name a file to write.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary

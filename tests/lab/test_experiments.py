@@ -159,3 +159,8 @@ def test_a_broken_toml_file_is_said(tmp_path: Path, text: str, message: str) -> 
     file.write_text(text)
     with pytest.raises(ArgumentError, match=message):
         read_toml(file)
+
+
+def test_a_number_past_all_floats_is_one_sentence() -> None:
+    with pytest.raises(ArgumentError, match="`learning_rate` must be a number"):
+        read("learning_rate", 10**400)

@@ -171,7 +171,7 @@ def _single(name: str, value: Any, kind: type) -> Any:
     try:
         if right and not isinstance(value, list | dict):
             return kind(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}[kind]
     raise ArgumentError(f"`{name}` must be {wanted}; got {value!r}.")
