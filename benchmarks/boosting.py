@@ -1,0 +1,143 @@
+"""What our objective costs beside LightGBM's own, and `untrue fit` beside LightGBM's training.
+
+    python -m benchmarks.boosting [--data-dir DIR]
+
+On KDD Cup 1999's training file, 494,021 rows x 41 columns. Candidates take turns; medians of
+`TURNS`. Memory: the peak of a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.record import write
+from untrue import boosting
+from untrue.errors import UntrueError
+from untrue.lab.data.tables import KDD_COLUMNS, TableData, load_table
+from untrue.newton import threads
+from untrue.tools.reading.codes import fit_codes
+
+ROUNDS, TURNS = 40, 5
+
+
+def objective_times(data: TableData) -> list[dict[str, object]]:
+    """Seconds of `ROUNDS` rounds by LightGBM's own objective and by ours."""
+    codes = fit_codes(data.train)
+    inputs = codes.apply(data.train)
+    names: dict[str, Any] = {
+        "multiclass (LightGBM)": "multiclass",
+        "bilinear": boosting.lightgbm_objective(data.penalty.matrix(), "bilinear", 0.5),
+        "log-bilinear": boosting.lightgbm_objective(data.penalty.matrix(), "log-bilinear", 0.5),
+    }
+    spent: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(TURNS):
+        for name, objective in names.items():
+            rows = lightgbm.Dataset(
+                inputs, data.labels, categorical_feature=list(codes.categorical)
+            ).construct()
+            started = time.perf_counter()
+            lightgbm.train(_params(objective, data), rows, ROUNDS)
+            spent[name].append(time.perf_counter() - started)
+    base = statistics.median(spent["multiclass (LightGBM)"])
+    return [
+        {
+            "what": f"objective: {name}",
+            "seconds": round(statistics.median(times), 3),
+            "ratio": round(statistics.median(times) / base, 3),
+        }
+        for name, times in spent.items()
+    ]
+
+
+def fit_times(data: TableData, folder: Path) -> list[dict[str, object]]:
+    """`untrue fit` with and without its baseline, beside LightGBM's training in as many rounds."""
+    table, costs = folder / "table.csv", folder / "costs.toml"
+    _write_table(data, table)
+    data.penalty.save(costs)
+    size = table.stat().st_size
+    found: list[dict[str, object]] = []
+    codes = fit_codes(data.train)
+    rows = lightgbm.Dataset(
+        codes.apply(data.train), data.labels, categorical_feature=list(codes.categorical)
+    )
+    started = time.perf_counter()
+    lightgbm.train(_params("multiclass", data), rows, ROUNDS)
+    base = time.perf_counter() - started
+    found.append({"what": "lightgbm.train", "seconds": round(base, 2), "ratio": 1.0})
+    for name, more in (("untrue fit --no-baseline", ["--no-baseline"]), ("untrue fit", [])):
+        command = [
+            *(sys.executable, "-m", "untrue", "fit", str(table), "--target", "label"),
+            *("--penalty", str(costs), "--model", "lightgbm", "--rounds", str(ROUNDS)),
+            *("--patience", str(ROUNDS), "--overwrite", "--out", str(folder / "model"), *more),
+        ]
+        code = (
+            "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, "
+            "capture_output=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+        )
+        seconds = time.perf_counter() - started
+        peak = int(done.stdout) * 1024
+        found.append(
+            {
+                "what": name,
+                "seconds": round(seconds, 2),
+                "ratio": round(seconds / base, 2),
+                "peak_over_table": round(peak / size, 2),
+            }
+        )
+    return found
+
+
+def _params(objective: Any, data: TableData) -> dict[str, Any]:
+    return {
+        "objective": objective,
+        "num_class": data.penalty.n_classes,
+        "learning_rate": 0.1,
+        "num_leaves": 31,
+        "force_row_wise": True,
+        "num_threads": threads(),
+        "verbosity": -1,
+    }
+
+
+def _write_table(data: TableData, path: Path) -> None:
+    names: npt.NDArray[Any] = np.array(data.penalty.classes)[data.labels]
+    schema = data.train.schema
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*schema.names, "label"])
+        for numbers, text, label in zip(data.train.numbers, data.train.text, names, strict=True):
+            writer.writerow([*numbers.tolist(), *text.tolist(), label])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", type=Path, default=None)
+    try:
+        data = load_table("kdd99", parser.parse_args().data_dir)
+    except UntrueError as error:
+        sys.exit(f"This benchmark needs KDD Cup 1999 ({len(KDD_COLUMNS)} columns): {error}")
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [*objective_times(data), *fit_times(data, Path(folder))]
+    for row in rows:
+        print(row)
+    write("boosting", rows)
+
+
+if __name__ == "__main__":
+    main()
