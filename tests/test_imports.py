@@ -40,7 +40,7 @@ ROOMS = [
     "checks",
     "errors",
 ]
-ADAPTERS = {"sklearn", "boosting", "torchmetrics"}
+ADAPTERS = {"sklearn", "boosting", "torchmetrics", "lightning", "jax", "keras"}
 
 
 def room_of(module: str) -> str | None:

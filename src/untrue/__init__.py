@@ -55,7 +55,7 @@ _MODULES = (
     "penalty",
 )
 # Not in `__all__`: a star import must not ask for frameworks that are not installed.
-_ADAPTERS = ("boosting", "reference", "sklearn", "torchmetrics")
+_ADAPTERS = ("boosting", "jax", "keras", "lightning", "reference", "sklearn", "torchmetrics")
 
 if TYPE_CHECKING:
     from untrue import (

@@ -11,7 +11,12 @@ import pytest
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "frameworks.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE))
-ADAPTERS = {"torchmetrics": "torchmetrics"}
+ADAPTERS = {
+    "torchmetrics": "torchmetrics",
+    "lightning": "pytorch_lightning",
+    "jax": "jax",
+    "keras": "keras",
+}
 
 
 @pytest.mark.parametrize("section", SECTIONS)
