@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from untrue.cli import options
 from untrue.cli.console import console, say, show
+from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
 from untrue.losses import registry
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from untrue.training.progress import Progress
 
 app = typer.Typer()
 
@@ -83,6 +79,7 @@ def fit(
             test_share=test_share,
             validation_share=validation_share,
             on_progress=lines.show,
+            tell=lines.say,
         )
     page = fit_page(found)
     made = save_model(
@@ -101,48 +98,3 @@ def fit(
         say(where, f"Note: {note}.")
     say(where, f"{made / 'page.html'}")
     say(where, str(made))
-
-
-class EpochLines:
-    """Progress: one line that changes on a terminal, a line for each model elsewhere."""
-
-    def __init__(self, where: Console) -> None:
-        self._where = where
-        self._status = where.status("reading") if where.is_terminal else None
-        self._last: tuple[str, Progress] | None = None
-
-    def __enter__(self) -> EpochLines:
-        if self._status is not None:
-            self._status.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        if self._status is not None:
-            self._status.__exit__(*exception)
-        self._print_last()
-
-    def show(self, name: str, progress: Progress) -> None:
-        if self._last is not None and self._last[0] != name:
-            self._print_last()
-        self._last = name, progress
-        if self._status is not None:
-            self._status.update(
-                f"{name}: epoch {progress.epoch} of at most {progress.epochs}, {_loss(progress)}"
-            )
-
-    def say(self, text: str) -> None:
-        """A line among the progress, after what is under variant."""
-        self._print_last()
-        say(self._where, text)
-
-    def _print_last(self) -> None:
-        if self._last is not None:
-            name, progress = self._last
-            say(self._where, f"{name}: {progress.epoch} epochs, {_loss(progress)}")
-        self._last = None
-
-
-def _loss(progress: Progress) -> str:
-    if progress.validation_loss is None:
-        return f"step {progress.step} of {progress.steps}, loss {progress.loss:.4f}"
-    return f"validation loss {progress.validation_loss:.4f}"

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from untrue.lab.executor import Advanced, Event, Finished, Started
 from untrue.lab.records import RunResult
-from untrue.lab.time_estimate import Pace, duration
+from untrue.lab.time_estimate import Pace
+from untrue.training.progress import duration
 
 MEASURING = "measuring"
 

@@ -54,7 +54,7 @@ def status(
 
 
 def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
-    from untrue.lab.time_estimate import duration
+    from untrue.training.progress import duration
 
     results = list(store.results(sweep))
     good = [result for result in results if result.status == "ok"]
@@ -75,9 +75,9 @@ def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
 
 def _trainings(path: Path) -> None:
     """What the record of a tuning holds."""
-    from untrue.lab.time_estimate import duration
     from untrue.storage import Damaged, Storage, read_as
     from untrue.tools.tuning.record import READERS, TRAINED, read_trained
+    from untrue.training.progress import duration
 
     with Storage.read(path) as storage:
         damaged, problem = storage.damaged(READERS), storage.problem()

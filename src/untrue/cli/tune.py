@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from untrue.cli import options
-from untrue.cli.fit import EpochLines
+from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
 from untrue.losses import registry
 

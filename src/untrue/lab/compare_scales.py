@@ -13,7 +13,7 @@ from typing import Any
 
 from untrue.lab.design import check_scale
 from untrue.losses import registry
-from untrue.training import OWN_DATA
+from untrue.training import suited_to
 
 USUAL = {"validation": 500, "normalization": "max"}
 # Which strengths a quick look takes.
@@ -34,16 +34,8 @@ _CIFAR_DESK = {
     "limit_test": 5000,
 }
 _SMOKE = {"epochs": 1, "validation": 200, "limit_train": 1200, "limit_test": 500}
-_OWN = {
-    "batch_size": OWN_DATA.batch_size,
-    "learning_rate": OWN_DATA.learning_rate,
-    "optimizer": OWN_DATA.optimizer,
-    "weight_decay": OWN_DATA.weight_decay,
-    "patience": OWN_DATA.patience,
-    "repetitions": 5,
-}
 
-# By data set, then by scale; "own" is a person's own data. What is not given here: see `Design`.
+# By data set, then by scale. What is not given here: see `Design`.
 SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
     "digits": {
         "smoke": {"network": "digits", "epochs": 5, "validation": 200},
@@ -66,11 +58,6 @@ SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
         "desk": {**_CIFAR_DESK, "repetitions": 2},
         "paper": {"network": "cifar10", **_CIFAR, "repetitions": 10},
     },
-    "own": {
-        "smoke": {**_OWN, "epochs": 5, "repetitions": 1},
-        "desk": {**_OWN, "epochs": 100},
-        "paper": {**_OWN, "epochs": 100, "repetitions": 20},
-    },
 }
 SETTINGS["fashion-mnist"] = SETTINGS["mnist"]
 SETTINGS["cifar100"] = {
@@ -86,7 +73,23 @@ def strengths(method: str, scale: str) -> tuple[float, ...]:
     return known[SMOKE] if scale == "smoke" else known
 
 
-def settings_of(data: str | None, scale: str) -> dict[str, Any]:
-    """The options of a `Design` that suit a data set at a scale; None is a person's own data."""
+def settings_of(data: str, scale: str) -> dict[str, Any]:
+    """The options of a `Design` that suit a data set at a scale."""
     check_scale(scale)
-    return {**USUAL, **SETTINGS["own" if data is None else data][scale]}
+    return {**USUAL, **SETTINGS[data][scale]}
+
+
+def own_settings(examples: int, scale: str) -> dict[str, Any]:
+    """The same for a person's own data with so many training examples."""
+    check_scale(scale)
+    usual = suited_to(examples)
+    return {
+        **USUAL,
+        "batch_size": usual.batch_size,
+        "learning_rate": usual.learning_rate,
+        "optimizer": usual.optimizer,
+        "weight_decay": usual.weight_decay,
+        "patience": usual.patience,
+        "epochs": min(5, usual.epochs) if scale == "smoke" else usual.epochs,
+        "repetitions": {"smoke": 1, "desk": 5, "paper": 20}[scale],
+    }

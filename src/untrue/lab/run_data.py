@@ -10,7 +10,7 @@ import numpy as np
 
 from untrue import networks
 from untrue.errors import ArgumentError, listed, nearest
-from untrue.lab.compare_scales import settings_of
+from untrue.lab.compare_scales import own_settings, settings_of
 from untrue.lab.data import IMAGES, Dataset, Facts, facts, load
 from untrue.lab.own_data import Opened, OwnData
 from untrue.lab.records import DatasetInfo, RunConfig
@@ -100,7 +100,7 @@ class OwnRunData:
     def settings(self, scale: str) -> dict[str, Any]:
         images = "images" in self.opened.source.kind
         found = {"network": "cnn" if images else "mlp", "validation": self.opened.validation()}
-        return {**settings_of(None, scale), **found}
+        return {**own_settings(self.info.train_images, scale), **found}
 
     def check(self, config: RunConfig) -> None:
         for name in ("limit_train", "limit_test"):

@@ -16,6 +16,7 @@ import numpy as np
 
 from untrue.lab.records import RunConfig, RunResult
 from untrue.networks import NETWORKS
+from untrue.training.progress import duration
 
 # A run that has trained for less tells little about its pace.
 FIRST_SECONDS = 4.0
@@ -177,24 +178,6 @@ def least_share(config: RunConfig) -> float:
     if not training.patience:
         return 1.0
     return min((training.patience + 1) / max(training.epochs, 1), 1.0)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(42), duration(170), duration(4500), duration(200_000)
-    ('42 s', '3 min', '1 h 15 min', '2 days 7 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} day{'s' if days > 1 else ''} {hours} h"
 
 
 def _seconds_of(action: Callable[[], object]) -> float:

@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from untrue.training.settings import OPTIMIZERS, OWN_DATA, SCHEDULES, Settings
+from untrue.training.settings import OPTIMIZERS, OWN_DATA, SCHEDULES, Settings, suited_to
 
-__all__ = ["OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings"]
+__all__ = ["OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings", "suited_to"]

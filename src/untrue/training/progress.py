@@ -32,3 +32,21 @@ class History:
     train: tuple[float, ...]
     validation: tuple[float, ...]
     best_epoch: int
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(42), duration(170), duration(4500), duration(200_000)
+    ('42 s', '3 min', '1 h 15 min', '2 days 7 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} day{'s' if days > 1 else ''} {hours} h"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -90,4 +91,26 @@ OWN_DATA = Settings(
     weight_decay=1e-4,
     patience=10,
 )
-"""What a person's own data are trained with unless they say otherwise."""
+"""What a person's own data are trained with unless they say otherwise; see `suited_to`."""
+
+
+def suited_to(examples: int) -> Settings:
+    """`OWN_DATA` for so many training examples.
+
+    Up to 6,400 examples get batches of 64 and up to 100 epochs. More get larger batches, so that
+    an epoch stays near 100 steps, at most 1,024, with a rate that grows as the root of the batch;
+    and from 30,000 on fewer epochs, at least 10: about as many examples are looked at in all.
+
+    >>> [(s.batch_size, s.epochs, s.patience) for s in map(suited_to, (1000, 50_000, 400_000))]
+    [(64, 100, 10), (512, 60, 10), (1024, 10, 3)]
+    """
+    batch = 2 ** round(math.log2(max(examples, 1) / 100))
+    batch = min(max(batch, OWN_DATA.batch_size), 1024)
+    epochs = min(max(round(3e6 / max(examples, 1)), 10), OWN_DATA.epochs)
+    return dataclasses.replace(
+        OWN_DATA,
+        batch_size=batch,
+        epochs=epochs,
+        learning_rate=round(OWN_DATA.learning_rate * math.sqrt(batch / OWN_DATA.batch_size), 6),
+        patience=min(max(epochs // 5, 3), OWN_DATA.patience),
+    )

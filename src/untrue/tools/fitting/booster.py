@@ -129,6 +129,17 @@ class BoosterLearner:
         )
         return Fitted(predictor, History((), tuple(costs.values), costs.best))
 
+    def outlook(
+        self,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+    ) -> None:
+        """Trees get slower and faster as they grow: the first say little of the rest."""
+
     def settings(self) -> dict[str, Any]:
         return {
             "model": self.library,

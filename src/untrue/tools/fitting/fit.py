@@ -44,7 +44,7 @@ from untrue.tools.reading.sources import (
     as_source,
     class_positions,
 )
-from untrue.training import OWN_DATA, Settings
+from untrue.training import Settings, suited_to
 from untrue.training.progress import Progress
 from untrue.training.splits import split_by_share
 
@@ -74,6 +74,7 @@ def fit(
     target: str | None = None,
     classes: Sequence[str] | None = None,
     on_progress: Callable[[str, Progress], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> FitResult:
     """Train on one part of the data, stop and calibrate by another, measure on a third.
 
@@ -89,7 +90,7 @@ def fit(
     baseline          train the plain cross-entropy model too, to compare
     test_share        held back to measure on; validation_share: of the rest
     classes           where labels are codes 0, 1, ... that stand for names: these, in their order
-    on_progress       called with (name of the model, progress)
+    on_progress, tell called with (name of the model, progress), and with how long it may take
     """
     started = time.perf_counter()
     check_choice("loss", loss, LOSSES)
@@ -104,6 +105,7 @@ def fit(
     )
     settings = training_settings(
         choice,
+        len(source),
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -127,13 +129,17 @@ def fit(
     if baseline and loss != PLAIN:
         wanted = {PLAIN: PLAIN} | wanted
     above = zone_threshold(penalty)
+    if tell is not None:
+        ahead = learner.outlook(loss, penalty, alpha, inputs, labels, parts)
+        if ahead is not None:
+            tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")
     variants: list[Variant] = []
     made: dict[str, Fitted] = {}
     first: IntArray | None = None
     for each, its_loss in wanted.items():
-        tell = None if on_progress is None else _named(on_progress, each)
+        named = None if on_progress is None else _named(on_progress, each)
         made[each] = learner.train(
-            its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=tell
+            its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=named
         )
         predictor = made[each].predictor
         link = Link(its_loss, alpha, penalty)
@@ -192,6 +198,7 @@ def given_names(**options: Any) -> tuple[str, ...]:
 
 def training_settings(
     choice: Choice,
+    examples: int,
     *,
     epochs: int | None = None,
     batch_size: int | None = None,
@@ -199,10 +206,10 @@ def training_settings(
     patience: int | None = None,
     rounds: int | None = None,
 ) -> Settings | BoosterSettings:
-    """The usual settings of a kind of model, with what was given in their place."""
+    """The usual settings of a kind of model for so many examples, with what was given instead."""
     given: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
     given |= {"rounds": rounds} if choice.boosted else {"epochs": epochs, "batch_size": batch_size}
-    usual = BoosterSettings() if choice.boosted else OWN_DATA
+    usual = BoosterSettings() if choice.boosted else suited_to(examples)
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
 

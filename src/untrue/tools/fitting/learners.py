@@ -91,6 +91,18 @@ class Learner(Protocol):
         """Train on one part; stop by another."""
         ...
 
+    def outlook(
+        self,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+    ) -> str | None:
+        """How long one training may take, in words; None where that is not known."""
+        ...
+
     def settings(self) -> dict[str, Any]:
         """All that determines a training beside the loss, the examples and the seed, as JSON."""
         ...

@@ -20,12 +20,16 @@ from untrue.optional import need
 from untrue.penalty import Penalty
 from untrue.tools.fitting.learners import Encoding, Fitted, Tell
 from untrue.training import Settings
+from untrue.training.estimate import seconds_per_epoch
 from untrue.training.evaluation import Objective, logits_of
 from untrue.training.examples import Examples
 from untrue.training.loop import train_new
+from untrue.training.progress import duration
 from untrue.training.splits import Split
 
 PURPOSE = "A model folder"
+WORTH_SAYING = 5.0
+"""Seconds below which nobody asks how long a training takes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +98,29 @@ class NetworkLearner:
         )
         predictor = NetworkPredictor(self.spec, network)
         return Fitted(predictor, history)
+
+    def outlook(
+        self,
+        loss: str,
+        penalty: Penalty,
+        alpha: float,
+        inputs: npt.NDArray[Any],
+        labels: IntArray,
+        parts: Split,
+    ) -> str | None:
+        epoch = seconds_per_epoch(
+            self.spec,
+            objective_of(loss, penalty, alpha),
+            Examples.place(inputs[parts.train], labels[parts.train]),
+            self.how,
+            watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
+        )
+        if epoch * self.how.epochs < WORTH_SAYING:
+            return None
+        return (
+            f"A model takes at most about {duration(epoch * self.how.epochs)} here: "
+            f"{self.how.epochs} epochs of {duration(epoch)}, batches of {self.how.batch_size:,}"
+        )
 
     def settings(self) -> dict[str, Any]:
         return {

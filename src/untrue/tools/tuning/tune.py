@@ -119,6 +119,7 @@ def tune(
     )
     settings = training_settings(
         choice,
+        len(source),
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -144,6 +145,12 @@ def tune(
     learner, preprocessing, inputs = prepare(
         source, choice, settings, penalty.n_classes, parts.development
     )
+    ahead = None
+    if tell is not None:
+        ahead = learner.outlook(PLAIN, penalty, 0.0, inputs, labels, parts.final)
+    if tell is not None and ahead is not None:
+        least, most = repetitions + 1, (1 + trials) * repetitions + 2
+        tell(f"{ahead}; {least} to {most} models")
     with closing(Record(None if record is None else Path(record))) as store:
         trainer = CachingTrainer(
             inputs=inputs,
