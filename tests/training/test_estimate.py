@@ -18,8 +18,6 @@ from untrue.training.loop import train_new
 RNG = np.random.default_rng(0)
 N = 20_000
 ROWS = Examples.place(RNG.normal(size=(N, 40)).astype(np.float32), RNG.integers(3, size=N))
-    RNG.normal(size=(20_000, 40)).astype(np.float32), RNG.integers(3, size=20_000)
-)
 MLP = NetworkSpec("mlp", (40,), 3)
 
 
