@@ -40,7 +40,7 @@ ROOMS = [
     "checks",
     "errors",
 ]
-ADAPTERS = {"sklearn", "boosting", "torchmetrics", "lightning", "jax", "keras"}
+ADAPTERS = {"sklearn", "boosting", "torchmetrics", "lightning", "jax", "keras", "transformers"}
 
 
 def room_of(module: str) -> str | None:

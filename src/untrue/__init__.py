@@ -55,7 +55,16 @@ _MODULES = (
     "penalty",
 )
 # Not in `__all__`: a star import must not ask for frameworks that are not installed.
-_ADAPTERS = ("boosting", "jax", "keras", "lightning", "reference", "sklearn", "torchmetrics")
+_ADAPTERS = (
+    "boosting",
+    "jax",
+    "keras",
+    "lightning",
+    "reference",
+    "sklearn",
+    "torchmetrics",
+    "transformers",
+)
 
 if TYPE_CHECKING:
     from untrue import (

@@ -16,6 +16,7 @@ ADAPTERS = {
     "lightning": "pytorch_lightning",
     "jax": "jax",
     "keras": "keras",
+    "transformers": "transformers",
 }
 
 
