@@ -14,17 +14,16 @@ the list of losses (`untrue.losses.registry`).
 from __future__ import annotations
 
 import importlib
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from untrue.checks import check_number
-from untrue.functional import fused
-from untrue.functional.contract import Batch, as_costs, as_rows, compute, example_rows, two_logits
-from untrue.functional.formula import Formula, Term
+from untrue.functional.contract import as_costs, example_rows, two_logits
 from untrue.functional.formula import log1m_softmax as log1m_softmax
+from untrue.functional.mixed import Options, by_formula
+from untrue.functional.native import backend as backend
+from untrue.functional.native.loss import loss as native_loss
 from untrue.losses import registry
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.tensors import Costs
@@ -32,7 +31,7 @@ from untrue.penalty.tensors import Costs
 if TYPE_CHECKING:
     from untrue.losses.registry import *  # noqa: F403
 
-__all__ = sorted({"log1m_softmax", *registry.FUNCTIONS})
+__all__ = sorted({"backend", "log1m_softmax", *registry.FUNCTIONS})
 
 
 def __getattr__(name: str) -> Any:
@@ -73,18 +72,9 @@ def bilinear_loss(
     >>> bilinear_loss(logits, target, costs, alpha=1.0)
     tensor(0.4248)
     """
-    return _mixed_loss(
-        "bilinear",
-        logits,
-        target,
-        penalty if costs is None else example_rows(costs, logits),
-        alpha=alpha,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-        binary=binary,
-    )
+    options = Options("bilinear", alpha, weight, ignore_index, reduction, label_smoothing)
+    found = penalty if costs is None else example_rows(costs, logits)
+    return mixed_loss(logits, target, found, options, binary=binary)
 
 
 def log_bilinear_loss(
@@ -104,77 +94,24 @@ def log_bilinear_loss(
 
     Arguments as in `bilinear_loss`.
     """
-    return _mixed_loss(
-        "log-bilinear",
-        logits,
-        target,
-        penalty if costs is None else example_rows(costs, logits),
-        alpha=alpha,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-        binary=binary,
-    )
+    options = Options("log-bilinear", alpha, weight, ignore_index, reduction, label_smoothing)
+    found = penalty if costs is None else example_rows(costs, logits)
+    return mixed_loss(logits, target, found, options, binary=binary)
 
 
-def _mixed_loss(
-    term: Term,
+def mixed_loss(
     logits: Tensor,
     target: Tensor,
-    penalty: Penalty | Costs | Any,
+    penalty: Penalty | ExamplePenalty | Costs | Any,
+    options: Options,
     *,
-    alpha: float,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-    label_smoothing: float,
-    binary: bool,
+    binary: bool = False,
 ) -> Tensor:
-    if not 0.0 <= alpha <= 1.0:  # compiled code can follow this much, and an alpha that changes
-        check_number("alpha", alpha, 0.0, 1.0)
+    """Either loss, by the C kernel where it applies, by the formulas elsewhere."""
+    if not 0.0 <= options.alpha <= 1.0:  # compiled code can follow this much, and its changes
+        check_number("alpha", options.alpha, 0.0, 1.0)
     costs = as_costs(penalty, logits)
     if binary:
         logits, target = two_logits(logits, target, costs.n_classes)
-    cross_entropy = partial(
-        F.cross_entropy,
-        ignore_index=ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
-
-    def mixed(batch: Batch) -> Tensor:
-        if alpha == 0.0:
-            return cross_entropy(logits, target, weight=weight)
-        z, soft = batch.logits, batch.probs is not None
-
-        def plain() -> Tensor:
-            """In rows and in the precision that is computed in, like the rest of the loss."""
-            rows = as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1)
-            return cross_entropy(z, rows, weight=None if weight is None else weight.to(z.dtype))
-
-        if costs.n_classes == 1:  # nothing to confuse: the term is zero
-            return batch.cast((1.0 - alpha) * plain())
-        if batch.target is not None:
-            make_rows = partial(costs.rows, batch.target, z.dtype)
-        else:
-            assert batch.probs is not None
-            make_rows = partial(costs.mix, batch.probs)
-        # Smoothing and soft targets belong to the cross-entropy alone: leave those to PyTorch.
-        apart = soft or label_smoothing > 0.0
-        ce_target = None if apart else batch.target
-        formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
-        loss = fused.loss(formula, z)
-        if apart and alpha < 1.0:
-            loss = alpha * loss + (1.0 - alpha) * plain()
-        return batch.cast(loss)
-
-    return compute(
-        mixed,
-        logits,
-        target,
-        costs.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    found = native_loss(options, costs, logits, target)
+    return by_formula(options, costs, logits, target) if found is None else found

@@ -180,9 +180,7 @@ def check_targets(target: Tensor, ignore_index: int, n_classes: int) -> None:
     outside = (target < 0) | (target >= n_classes)
     wrong = target[outside & (target != ignore_index)]
     if len(wrong):
-        raise IndexError(
-            f"Target {int(wrong[0])} is out of bounds for {n_classes} classes."
-        ) from None
+        raise IndexError(f"Target {int(wrong[0])} is out of bounds.") from None
 
 
 def class_dimension(logits: Tensor) -> int:

@@ -46,7 +46,9 @@ def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
         mean = (rows * p).sum(-1, keepdim=True).detach()
         loss = mean[:, 0] + ((rows - mean) * p).sum(-1)
     else:
-        loss = -(rows * log1m_softmax(z)).sum(-1)
+        # A class that costs nothing adds nothing, not even where it has all the weight.
+        logs = log1m_softmax(z)
+        loss = -(rows * logs.masked_fill((rows == 0.0) & (logs == -torch.inf), 0.0)).sum(-1)
     if formula.target is not None:
         ce = F.cross_entropy(z, formula.target, reduction="none")
         loss = (1.0 - formula.alpha) * ce + formula.alpha * loss
@@ -67,13 +69,18 @@ def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
     if logits.shape[dim] == 1:
         return torch.full_like(logits, -torch.inf)
     largest = logits.detach().argmax(dim, keepdim=True)
-    mask = torch.zeros_like(logits, dtype=torch.bool).scatter(dim, largest, True)
+    mask = torch.zeros_like(logits, dtype=torch.bool).scatter(dim, largest, 1)
     others = logits.masked_fill(mask, -torch.inf)
     # Seen from the second likeliest, so that large logits do not round their differences away.
     second = others.detach().amax(dim, keepdim=True)
-    others = others - second
+    # Where all others are masked by -inf nothing is left to them, and nothing can be learnt.
+    alone = second == -torch.inf
+    second = second.masked_fill(alone, 0.0)
+    others = others.masked_fill(alone, 0.0) - second
     rest = torch.logsumexp(others, dim, keepdim=True)
-    log_rest = -softplus(logits.gather(dim, largest) - second - rest)
+    top = logits.gather(dim, largest)
+    log_rest = (-softplus(top - second - rest)).masked_fill(alone, -torch.inf)
+    log_rest = log_rest + (top - top).detach()  # nan where the largest is infinite
     # In the likeliest class's own column stands a harmless log(1 - 0), which is replaced.
     return torch.where(mask, log_rest, torch.log1p(-(others - rest + log_rest).exp()))
 

@@ -37,6 +37,8 @@ from untrue.penalty.tensors import transforming
 
 # Elements of a block on the CPU: 2 MiB of float32, so that a block's buffers stay in the cache.
 BLOCK = 1 << 19
+_keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
+_is_many = getattr(torch._C._functorch, "is_legacy_batchedtensor", None)
 # Below this, what is divided by alpha might overflow.
 SMALLEST_ALPHA = 1e-9
 
@@ -87,19 +89,17 @@ class _Fused(torch.autograd.Function):
         factor = (upstream.unsqueeze(1) if upstream.dim() else upstream) * ctx.factor
         if formula.ignored is not None:
             factor.masked_fill_(formula.ignored.unsqueeze(1), 0.0)
-        return None, gradient.mul_(factor) if _is_last_use(factor) else gradient * factor, None
+        return None, gradient.mul_(factor) if is_last_use(factor) else gradient * factor, None
 
 
-def _is_last_use(factor: Tensor) -> bool:
+def is_last_use(factor: Tensor) -> bool:
     """Whether the saved gradient is wanted once more and no more: for one factor, graph not kept.
 
     Of PyTorch's own questions about it; where they are not to be had, the answer is no.
     """
-    keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
-    is_many = getattr(torch._C._functorch, "is_legacy_batchedtensor", None)
-    if keeps_graph is None or is_many is None:
+    if _keeps_graph is None or _is_many is None:
         return False
-    return not (keeps_graph() or is_many(factor) or transforming())
+    return not (_keeps_graph() or _is_many(factor) or transforming())
 
 
 def _factor(formula: Formula, alpha: float, n: int) -> Tensor | float:
@@ -141,14 +141,19 @@ def _log_bilinear(z: Tensor, r: Tensor, target: Tensor | None, b: float) -> Tens
     others = z.scatter(1, best, -torch.inf)
     q = others.softmax(-1)
     second = _position(others)
-    q_second = q.gather(1, second)
+    z_second, q_second = others.gather(1, second), q.gather(1, second)
+    alone = z_second == -torch.inf  # all others are masked: they share nothing
+    if z.device.type != "cpu" or type(z) is not Tensor or alone.any():
+        q.masked_fill_(alone, 0.0)
+        q_second.masked_fill_(alone, 1.0)
     # Differences first: large logits would round away what matters.
     top = z.gather(1, best)
-    d = (top - z.gather(1, second)).add_(q_second.log())
+    d = (top - z_second).add_(q_second.log()).add_(top - top)  # nan if the largest is infinite
     p_best, c = d.sigmoid(), d.neg().sigmoid_()
     r_best = r.gather(1, best)
     logs = torch.mul(q, -c, out=others).log1p_()
-    term = r_best * softplus(d) - logs.mul_(r).sum(-1, keepdim=True)
+    own = (r_best * softplus(d)).masked_fill_(r_best == 0.0, 0.0)
+    term = own - logs.mul_(r).sum(-1, keepdim=True)
     # c v is taken as r / (1 / c - q): nothing is infinite where c vanishes.
     r.div_(torch.sub(c.reciprocal(), q, out=others))
     mean, left = _pull(r, q, second, q_second)

@@ -11,6 +11,9 @@ from torch import Tensor
 from untrue import functional
 from untrue.checks import check_number
 from untrue.errors import ArgumentError, UntrueWarning, listed
+from untrue.functional.contract import example_rows
+from untrue.functional.formula import Term
+from untrue.functional.mixed import Options
 from untrue.losses.base import PenaltyLoss
 from untrue.penalty import ExamplePenalty, Penalty
 
@@ -70,6 +73,22 @@ class MixedLoss(PenaltyLoss):
                 stacklevel=4,
             )
 
+    def _mixed(
+        self, term: Term, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None
+    ) -> Tensor:
+        """The loss by one of the terms; costs of each example take the place of the penalty."""
+        # By position, and not by the module's slow look-up: for small batches it shows.
+        options = Options(
+            term,
+            self._alpha,
+            self._buffers["weight"],
+            self.ignore_index,
+            self.reduction,
+            self.label_smoothing,
+        )
+        found = self._modules["costs"] if costs is None else example_rows(costs, logits)
+        return functional.mixed_loss(logits, target, found, options, binary=self.binary)
+
     def get_extra_state(self) -> Tensor:
         """What training moves beside the costs: alpha, and how far its schedule has come.
 
@@ -117,8 +136,7 @@ class BilinearLoss(MixedLoss):
     def forward(
         self, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None = None
     ) -> Tensor:
-        options = self._options()
-        return functional.bilinear_loss(logits, target, self.costs, costs=costs, **options)
+        return self._mixed("bilinear", logits, target, costs)
 
 
 class LogBilinearLoss(MixedLoss):
@@ -133,5 +151,4 @@ class LogBilinearLoss(MixedLoss):
     def forward(
         self, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None = None
     ) -> Tensor:
-        options = self._options()
-        return functional.log_bilinear_loss(logits, target, self.costs, costs=costs, **options)
+        return self._mixed("log-bilinear", logits, target, costs)

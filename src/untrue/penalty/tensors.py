@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import Penalty
+from untrue.penalty.base import Floats, Penalty
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.device_buffers import DeviceBuffers
 from untrue.penalty.rules import RulesPenalty
@@ -44,9 +44,8 @@ class DenseCosts(Costs):
     def __init__(self, penalty: DensePenalty) -> None:
         super().__init__()
         self.n_classes = penalty.n_classes
-        single = penalty.costs.astype(np.float32)
-        exact = bool((single == penalty.costs).all())
-        self._hold("matrix", single if exact or self.n_classes > EXACT_CLASSES else penalty.costs)
+        single = self.n_classes > EXACT_CLASSES or _is_single(penalty.costs)
+        self._hold("matrix", penalty.costs.astype(np.float32) if single else penalty.costs)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         return torch.index_select(self.matrix, 0, target).to(dtype)
@@ -67,6 +66,7 @@ class RulesCosts(Costs):
         super().__init__()
         self.n_classes = penalty.n_classes
         self.most = int(np.diff(penalty.starts).max())  # rules in the longest row
+        self.single = self.n_classes > EXACT_CLASSES or _is_single(penalty.default, penalty.costs)
         for name in ("default", "starts", "true", "predicted", "costs", "excess"):
             self._hold(name, getattr(penalty, name))
 
@@ -107,8 +107,13 @@ class TreeCosts(Costs):
         layout = penalty.layout
         self.n_classes, self.n_nodes = penalty.n_classes, len(layout.ends)
         self.deepest = int(np.diff(layout.starts).max())  # parting nodes on the longest path
+        self.single = self.n_classes > EXACT_CLASSES or (
+            _is_single(penalty.height_costs) and bool((penalty.row_scale == 1.0).all())
+        )
         for field in dataclasses.fields(layout):
-            self._hold(field.name, getattr(layout, field.name))
+            array = getattr(layout, field.name)
+            # The one index that is read for every class of every example is held small.
+            self._hold(field.name, array.astype(np.int32) if field.name == "parents" else array)
         self._hold("row_scale", penalty.row_scale)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
@@ -136,6 +141,11 @@ class TreeCosts(Costs):
         below = -change.cumsum(-1)
         mixed = below[..., self.parents] - self.parent_costs * scaled
         return mixed.clamp(min=0.0).to(probs.dtype)
+
+
+def _is_single(*costs: Floats) -> bool:
+    """Whether float32 holds these costs exactly."""
+    return all(bool((part.astype(np.float32) == part).all()) for part in costs)
 
 
 def transforming() -> bool:

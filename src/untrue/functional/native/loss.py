@@ -1,0 +1,187 @@
+"""The kernel behind an `autograd.Function`: where it applies, and how its gradient is handed on.
+
+The forward pass has the kernel write the whole gradient beside the loss; the backward pass scales
+it, or hands it on as it is if there is nothing to scale.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch.nn import Parameter
+
+from untrue.functional.contract import REDUCTIONS, as_rows
+from untrue.functional.fused import is_last_use
+from untrue.functional.mixed import Options, by_formula
+from untrue.functional.native import KERNELS
+from untrue.functional.native.costs import Described, describe
+from untrue.penalty.tensors import Costs
+
+ORDINARY = (Tensor, Parameter)  # a subclass may mean something by what is done to it
+HALVES = (torch.float16, torch.bfloat16)
+FLOATS = frozenset((torch.float32, torch.float64, *HALVES))
+INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
+# What a single number is like: a new one is had sooner from these than from its shape and dtype.
+SCALARS = {dtype: torch.empty((), dtype=dtype) for dtype in (torch.float32, torch.float64)}
+OTHERS = (None,) * 4  # gradients of what is not the logits
+
+
+def loss(options: Options, costs: Costs, logits: Tensor, target: Tensor) -> Tensor | None:
+    """The loss by the kernel; None if that is for the formulas, which also name what is wrong."""
+    # First of all, so that the compiler never sees the rest.
+    if torch.compiler.is_compiling() or not _are_ordinary(logits, target):
+        return None
+    _, alpha, weight, ignore_index, reduction, smoothing = options
+    k = costs.n_classes
+    if isinstance(alpha, Tensor) or alpha == 0.0 or not 0.0 <= smoothing <= 1.0:
+        return None
+    if weight is not None and not _is_weight(weight, k):
+        return None
+    rows, shape = (logits, logits.shape[:1]) if logits.dim() == 2 else as_rows(logits)
+    n = rows.shape[0]
+    if reduction not in REDUCTIONS or target.shape != shape or rows.shape[1] != k or k < 2 or not n:
+        return None
+    dtype = rows.dtype
+    if dtype in HALVES:
+        rows = rows.float()
+        dtype = torch.float32 if torch.is_autocast_enabled("cpu") else dtype
+    flat = target if target.dim() == 1 else target.reshape(-1)
+    if flat.dtype != torch.int64 or not flat.is_contiguous():
+        flat = flat.to(torch.int64).contiguous()
+    described = describe(costs, flat, ignore_index, rows.dtype)
+    if described is None:
+        return None
+    if rows.requires_grad and torch.is_grad_enabled():
+        value: Tensor = _apply(rows, options, costs, flat, described)  # type: ignore[no-untyped-call]
+    else:
+        value = run(rows, options, flat, described, None)
+    if reduction == "none" and len(shape) != 1:
+        value = value.reshape(shape)
+    return value if value.dtype == dtype else value.to(dtype)
+
+
+def run(
+    rows: Tensor,
+    options: Options,
+    target: Tensor,
+    costs: Described,
+    gradient: Tensor | None,
+    scale: float = 1.0,
+) -> Tensor:
+    """The value of a loss of logits (N, k); its gradient is written where there is a place for it.
+
+    target (N,) of int64, without gaps; `scale` multiplies the gradient and a reduced value.
+    """
+    assert KERNELS is not None
+    n, k = rows.shape
+    term, alpha, weight, ignore_index, reduction, smoothing = options
+    dtype = rows.dtype
+    value = rows.new_empty(n) if reduction == "none" else torch.empty_like(SCALARS[dtype])
+    held = rows if rows.is_contiguous() else rows.contiguous()
+    if weight is not None:
+        weight = weight.to(torch.float64).contiguous()
+    KERNELS.loss(
+        held.data_ptr(),
+        target.data_ptr(),
+        0 if gradient is None else gradient.data_ptr(),
+        0 if weight is None else weight.data_ptr(),
+        value.data_ptr(),
+        n,
+        k,
+        ignore_index,
+        torch.get_num_threads(),
+        dtype is torch.float64,
+        costs.is_double,
+        term == "log-bilinear",
+        alpha,
+        smoothing,
+        scale,
+        reduction[0],
+        costs.form,
+        costs.arguments,
+    )
+    return value
+
+
+class _Kernel(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, options: Options, costs: Costs, target: Tensor, described: Described
+    ) -> Tensor:
+        gradient = torch.empty_like(rows) if rows.is_contiguous() else rows.new_empty(rows.shape)
+        ctx.about = options, costs, target
+        ctx.save_for_backward(rows, gradient)
+        return run(rows, options, target, described, gradient)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        rows, gradient = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            # Somebody will differentiate again: give them the formula, not its value.
+            options, costs, target = ctx.about
+            again = by_formula(options, costs, rows, target)
+            return *torch.autograd.grad(again, rows, upstream, create_graph=True), *OTHERS
+        last = is_last_use(upstream)
+        if last and not upstream.dim():
+            factor = _number(upstream)
+            if factor == 1.0:
+                return gradient, *OTHERS
+            if math.isfinite(factor):
+                return gradient.mul_(factor), *OTHERS
+        options, _, target = ctx.about
+        factors = upstream.unsqueeze(1) if upstream.dim() else upstream
+        scaled = gradient.mul_(factors) if last else gradient * factors
+        # What is ignored has no gradient, however wild the rest.
+        ignored = (target == options.ignore_index).unsqueeze(1)
+        return scaled.masked_fill(ignored, 0.0), *OTHERS
+
+
+def _number(scalar: Tensor) -> float:
+    """`scalar.item()`, in a fifth of its time."""
+    address = 0 if type(scalar) is not Tensor or scalar.is_neg() else scalar.data_ptr()
+    if KERNELS is None or not address or scalar.dtype not in SCALARS:
+        return float(scalar.item())
+    found: float = KERNELS.number(address, scalar.dtype is torch.float64)
+    return found
+
+
+# Without the part of `Function.apply` that looks after `torch.func`, which is not active here.
+_apply = super(torch.autograd.Function, _Kernel).apply
+
+
+def _are_ordinary(logits: Tensor, target: Tensor) -> bool:
+    """Whether they are tensors in main memory, and nobody records or transforms what is done."""
+    return (
+        KERNELS is not None
+        and type(logits) in ORDINARY
+        and type(target) is Tensor
+        and logits.is_cpu
+        and target.is_cpu
+        and logits.dtype in FLOATS
+        and target.dtype in INTEGERS
+        and logits.layout is torch.strided
+        and target.layout is torch.strided
+        and logits.dim() > 0
+        and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._get_tracing_state() is None
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._functorch.is_functorch_wrapped_tensor(logits)
+        and forward_ad._current_level < 0
+        and not logits.is_neg()
+    )
+
+
+def _is_weight(weight: Tensor, k: int) -> bool:
+    """Whether these are class weights that are not learnt."""
+    return (
+        type(weight) in ORDINARY
+        and weight.is_cpu
+        and weight.shape == (k,)
+        and weight.is_floating_point()
+        and not weight.requires_grad
+        and not weight.is_neg()
+    )
