@@ -7,7 +7,9 @@ SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
-.PHONY: help install demo quick test test-frameworks lint check format bench fuzz clean
+NATIVE := setup.py $(wildcard src/untrue/functional/native/*.[ch])
+SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+.PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +28,14 @@ test: .venv/dev.stamp  ## Run every test but those of other frameworks.
 
 test-frameworks: .venv/frameworks.stamp  ## Run the tests with the frameworks that we adapt to.
 	$(PYTEST) tests/frameworks
+
+asan: .venv/dev.stamp  ## Run the C kernels' tests under AddressSanitizer and UBSan (gcc).
+	rm -rf build/asan
+	UNTRUE_CFLAGS="$(SANITIZED)" $(BIN)/python setup.py -q build --build-base build/asan --build-lib build/asan/lib
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONPATH=build/asan/lib OMP_NUM_THREADS=2 \
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/functional/native
 
 lint: .venv/dev.stamp  ## Check style and types.
 	$(BIN)/ruff check .
@@ -57,12 +67,14 @@ clean:  ## Remove the environment and all caches.
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "untrue needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 
-.venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
+.venv/lab.stamp: pyproject.toml constraints.txt $(NATIVE) | .venv/bin/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[lab]"
+	@$(BIN)/python -m untrue.functional.native
 	@touch $@
 
-.venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
+.venv/dev.stamp: pyproject.toml constraints.txt $(NATIVE) | .venv/bin/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@$(BIN)/python -m untrue.functional.native
 	@touch $@ .venv/lab.stamp
 
 .venv/frameworks.stamp: .venv/dev.stamp

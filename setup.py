@@ -85,7 +85,6 @@ setup(
         Extension(
             "untrue.functional.native._kernels",
             [f"{HERE}/module.c"],
-            depends=[f"{HERE}/{name}" for name in ("kernels.h", "lanes.h", "rows.h", "kernel.c")],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,
             optional=True,

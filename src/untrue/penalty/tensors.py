@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import PenaltyError
-from untrue.penalty.base import Floats, Penalty
+from untrue.penalty.arrays import Floats
+from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.device_buffers import DeviceBuffers
 from untrue.penalty.rules import RulesPenalty
