@@ -17,13 +17,30 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_example_runs(tmp_path) -> None:
-    (code,) = blocks("python")
+def run(code: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder
     )
     assert done.returncode == 0, done.stderr
-    assert "expected_cost" in done.stdout
+    return done.stdout
+
+
+def test_the_budget_is_kept_as_the_page_says(tmp_path: Path) -> None:
+    more = """
+true, plain = truth[1000:], probs[1000:].argmax(axis=1)
+for given in (plain, answers):
+    print(((given == 8) & (true != 8)).sum(), round(100 * (given == true).mean(), 1))
+print((true != 8).sum(), len(true))
+"""
+    guarantee, plain, ruled, counts = run(blocks("python")[0] + more, tmp_path).splitlines()
+    assert guarantee.startswith("With 95 % confidence *->8 <= 1% holds for examples like these.")
+    assert (plain, ruled, counts) == ("24 83.8", "5 84.5", "584 647")
+    for number in ("647", "24 of 584", "5 times", "84.5 % against 83.8 %"):
+        assert number in README
+
+
+def test_the_training_example_runs(tmp_path: Path) -> None:
+    assert "expected_cost" in run(blocks("python")[1], tmp_path)
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
