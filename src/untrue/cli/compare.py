@@ -93,7 +93,7 @@ def compare(
         found.info,
         comparison.read_costs(penalty, found.info),
         chosen,
-        with_given(found.settings(scale), given, train_images=found.info.train_images),
+        with_given(found.settings(scale), given, scale=scale, train_images=found.info.train_images),
         all_named=methods is not None,
     )
     for note in notes:

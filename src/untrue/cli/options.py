@@ -201,8 +201,8 @@ Target = Annotated[
 Model = Annotated[
     str | None,
     training(
-        "lightgbm, xgboost, network (what fits the data), linear, mlp or cnn; else boosted trees "
-        "for a table where LightGBM is installed, and a network for images."
+        "lightgbm, xgboost, network (what fits the data), linear, mlp, cnn or compact; else "
+        "boosted trees for a table where LightGBM is installed, and a network for images."
     ),
 ]
 Rounds = Annotated[int | None, training("At most so many rounds, of boosted trees.")]

@@ -22,7 +22,7 @@ from untrue.checks import (
 )
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.specs import NORMALIZATIONS
-from untrue.training import Settings
+from untrue.training import BY_NETWORK, Settings
 
 Scale = Literal["smoke", "desk", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -97,16 +97,23 @@ def check_scale(scale: str) -> None:
 
 
 def with_given(
-    usual: Mapping[str, Any], given: Mapping[str, Any], *, train_images: int | None = None
+    usual: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    scale: str,
+    train_images: int | None = None,
 ) -> dict[str, Any]:
-    """Usual options under those that were given.
+    """Usual options of a scale under those that were given.
 
-    A limit on the training images alone leaves the same share of them to validate on, where it is
-    known how many there are.
+    A network that has its own way of being trained brings it; a quick look stays quick. A limit on
+    the training images alone leaves the same share of them to validate on, where it is known how
+    many there are.
 
-    >>> with_given({"validation": 5000}, {"limit_train": 4000}, train_images=60_000)
+    >>> usual = {"validation": 5000}
+    >>> with_given(usual, {"limit_train": 4000}, scale="desk", train_images=60_000)
     {'validation': 333, 'limit_train': 4000}
     """
+    usual = {**usual, **_network_options(given.get("network"), scale)}
     found = {**usual, **given}
     limit, validation = given.get("limit_train"), usual.get("validation", 0)
     if train_images is not None and limit is not None and "validation" not in given:
@@ -114,6 +121,17 @@ def with_given(
         if 0 < limit < whole:
             found["validation"] = max(round(validation * limit / whole), min(validation, 1))
     return found
+
+
+def _network_options(network: str | None, scale: str) -> dict[str, Any]:
+    """How a network is trained, all of the images included, where it has a way of its own."""
+    if network not in BY_NETWORK:
+        return {}
+    found = {**BY_NETWORK[network].to_dict(), "width": 1.0}
+    if scale == "smoke":
+        del found["epochs"]
+        return found
+    return {**found, "limit_train": None, "limit_test": None}
 
 
 def option_types(*records: type) -> dict[str, Any]:

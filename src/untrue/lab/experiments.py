@@ -274,7 +274,7 @@ def options(
         **for_data.get("all", {}),
         **for_data.get(scale, {}),
     }
-    return with_given(usual, overrides, train_images=train_images)
+    return with_given(usual, overrides, scale=scale, train_images=train_images)
 
 
 def read_toml(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:

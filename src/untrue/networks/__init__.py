@@ -1,4 +1,4 @@
-"""Networks: the paper's, and those for any table or images. Built by name, or from a spec.
+"""Networks: the paper's, a compact one, and those for any data. Built by name, or from a spec.
 
 Importing this imports no torch; building does.
 """
@@ -41,6 +41,8 @@ def build(
     dropout). "cifar10-released" is the authors' code, with three convolutions a block and one
     more dense layer; "digits" is a small one for 8 x 8 images. They take images (N, C, H, W) as
     floats in [0, 1].
+    "compact" is a small residual network (0.5 million parameters), for images of any size from
+    8 x 8 pixels on; (3, 32, 32) and 100 classes unless `inputs` and `n_classes` say otherwise.
     For any data: "linear", "mlp", and "cnn" for images; these need `inputs` and `n_classes`.
 
     width      factor on the channels and hidden units
@@ -53,7 +55,8 @@ def build(
     1256080
     """
     facts = check(name)
-    inputs, n_classes = inputs or facts.inputs, n_classes or facts.n_classes
+    inputs = inputs or facts.inputs or facts.usual
+    n_classes = n_classes or facts.n_classes
     if inputs is None or n_classes is None:
         raise ArgumentError(
             f"Network {name!r} takes any data: give `inputs`, (features,) or (channels, height, "
@@ -69,6 +72,10 @@ def from_spec(spec: NetworkSpec) -> nn.Module:
         from untrue.networks import own
 
         return own.build(spec)
+    if spec.name == "compact":
+        from untrue.networks import compact
+
+        return compact.build(spec)
     from untrue.networks import paper
 
     return paper.build(spec)

@@ -16,7 +16,9 @@ class Facts:
     takes      "image": (channels, height, width); "any": images, and rows of a table (features,)
     macs       multiplications for one input, at width 1; where inputs are of any size, the usual
     inputs     the one shape it takes, or None
+    usual      the shape it is built for where none is given; None: it must be
     n_classes  outputs unless others are asked for; None: must be given
+    least      pixels along an image's shorter edge
     exits      how many it can have, at most
     """
 
@@ -25,6 +27,8 @@ class Facts:
     inputs: tuple[int, ...] | None = None
     n_classes: int | None = None
     exits: int = 1
+    usual: tuple[int, ...] | None = None
+    least: int = 1
 
 
 NETWORKS = {
@@ -33,6 +37,7 @@ NETWORKS = {
     "cifar100": Facts("image", 154e6, (3, 32, 32), 100),
     "cifar10-released": Facts("image", 268e6, (3, 32, 32), 10),
     "digits": Facts("image", 26e3, (1, 8, 8), 10),
+    "compact": Facts("image", 17e6, n_classes=100, usual=(3, 32, 32), exits=3, least=8),
     "linear": Facts("any", 1e3),
     "mlp": Facts("any", 2e4),
     "cnn": Facts("image", 2e7, exits=3),
@@ -76,6 +81,11 @@ def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
         )
     if facts.takes == "image" and len(inputs) != 3:
         raise ArgumentError(f"Network {name!r} is for images; a table takes 'mlp' or 'linear'.")
+    if min(inputs[1:], default=facts.least) < facts.least:
+        raise ArgumentError(
+            f"Network {name!r} takes images of {facts.least} x {facts.least} pixels or more; "
+            f"these have {inputs[1]} x {inputs[2]}."
+        )
     return facts
 
 

@@ -5,6 +5,13 @@
 
 from __future__ import annotations
 
-from untrue.training.settings import OPTIMIZERS, OWN_DATA, SCHEDULES, Settings, suited_to
+from untrue.training.settings import (
+    BY_NETWORK,
+    OPTIMIZERS,
+    OWN_DATA,
+    SCHEDULES,
+    Settings,
+    suited_to,
+)
 
-__all__ = ["OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings", "suited_to"]
+__all__ = ["BY_NETWORK", "OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings", "suited_to"]

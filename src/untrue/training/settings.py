@@ -93,6 +93,19 @@ OWN_DATA = Settings(
 )
 """What a person's own data are trained with unless they say otherwise; see `suited_to`."""
 
+BY_NETWORK = {
+    "compact": Settings(
+        epochs=16,
+        batch_size=128,
+        learning_rate=0.4,
+        optimizer="sgd",
+        weight_decay=5e-4,
+        schedule="one-cycle",
+        augment=True,
+    ),
+}
+"""How networks are trained that have a way of their own."""
+
 
 def suited_to(examples: int) -> Settings:
     """`OWN_DATA` for so many training examples.

@@ -83,8 +83,8 @@ def fit(
     penalty           what mistakes cost, matched with the labels by name; without one (then
                       `loss="cross-entropy"`) all cost 1
     loss, alpha       "bilinear", "log-bilinear" or "cross-entropy"; the share of the costs
-    model             "lightgbm", "xgboost", "network" (what fits the data), "linear", "mlp" or
-                      "cnn"; None: boosted trees for a table where LightGBM is installed
+    model             "lightgbm", "xgboost", "network" (what fits the data), "linear", "mlp", "cnn"
+                      or "compact"; None: boosted trees for a table where LightGBM is installed
     epochs, batch_size  of a network; rounds: of boosted trees, at most
     learning_rate, patience  of either; None: the usual ones
     baseline          train the plain cross-entropy model too, to compare

@@ -21,7 +21,7 @@ from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
 
 BOOSTERS = ("lightgbm", "xgboost")
-NETWORKS = ("network", "linear", "mlp", "cnn")
+NETWORKS = ("network", "linear", "mlp", "cnn", "compact")
 MODELS = (*BOOSTERS, *NETWORKS)
 Tell = Callable[[Progress], None]
 

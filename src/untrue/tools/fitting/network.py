@@ -168,10 +168,14 @@ def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
     """
     with torch.device("meta"):
         network = from_spec(spec)
+    kinds = {name: value.dtype for name, value in network.state_dict().items()}
     network.load_state_dict(weights, assign=True)
     for name, value in network.state_dict().items():
-        if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
-            raise ValueError(f"weights {name!r} must be finite numbers in float32")
+        if value.dtype != kinds[name] or not bool(torch.isfinite(value).all()):
+            kind = str(kinds[name]).removeprefix("torch.")
+            raise ValueError(f"weights {name!r} must be finite numbers in {kind}")
+        if name.endswith("running_var") and bool((value < 0).any()):
+            raise ValueError(f"weights {name!r} are variances and must not be negative")
     first = scale_of(network)
     if first is not None and not bool((first.scale > 0).all()):
         raise ValueError("the scale of the pixels must be positive")
