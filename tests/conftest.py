@@ -1,9 +1,29 @@
 """For every test: no deadlines (a busy machine is no bug) and one thread (tensors are small)."""
 
 import signal
+from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import settings
+
+HERE = Path(__file__).parent
+# Tests that train models, start programs or open a browser: `make quick` leaves them out.
+SLOW = (
+    *("cli", "fuzz", "lab", "sklearn_adapter", "training", "networks", "tools/tuning"),
+    *("tools/fitting", "report", "storage", "functional/native", "functional/test_exact.py"),
+    *("test_boosting.py", "test_build.py", "test_exits.py", "test_guide.py", "test_imports.py"),
+    *("test_library_page.py", "test_readme.py", "test_tune_guide.py", "losses/test_losses.py"),
+    *("budgets/test_control.py", "decision/test_page.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = [HERE / name for name in SLOW]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in slow):
+            item.add_marker(pytest.mark.slow)
+
 
 settings.register_profile("untrue", deadline=None)
 settings.load_profile("untrue")
