@@ -9,7 +9,7 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.lab import run_data
-from untrue.lab.data import NAMES, Dataset, facts, load
+from untrue.lab.data import IMAGES, Dataset, facts, load
 from untrue.lab.design import Setup, made_from
 from untrue.lab.executor import LocalProcesses, _on_named_data
 from untrue.lab.records import RunConfig
@@ -29,7 +29,7 @@ def test_what_is_known_is_what_is_there(name: str) -> None:
     assert known.facts.image_shape == data.image_shape
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMAGES)
 def test_every_data_set_is_known_without_its_files(name: str) -> None:
     known = facts(name)
     assert known.name == name
