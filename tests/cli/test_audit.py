@@ -258,3 +258,20 @@ def test_a_million_rows_of_a_hundred_classes_take_seconds_and_no_torch(folder: P
     assert (done.returncode, done.stderr) == (0, "")
     assert "1,000,000 predictions of 100 classes" in done.stdout
     assert seconds < 10
+
+
+def test_budgets_get_a_verdict_and_a_broken_one_an_exit_code(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["bad,good"] * 30 + ["good,good"] * 70 + ["bad,bad"] * 40
+    Path("loans.csv").write_text("\n".join(["truth,predicted", *rows]))
+    Penalty.from_rules(["good", "bad"], {("bad", "good"): 5.0}).save("loans.toml")
+    common = ["audit", "loans.csv", "--penalty", "loans.toml", "--resamples", "10"]
+    assert exit_code([*common, "--budget", "good<-bad <= 5%"]) == 1
+    shown = capsys.readouterr().out
+    assert "30 of 100 predictions (30 %)" in shown
+    assert "30 of 100 predictions (30 %)" in Path("loans-audit/page.html").read_text()
+    made = json.loads(Path("loans-audit/audit.json").read_text())["budgets"]
+    assert [(row["ruling"], row["errors"], row["of"]) for row in made] == [("broken", 30, 100)]
+    assert exit_code([*common, "--budget", "good->bad <= 50%", "--budget", "bad->good <= 80%"]) == 0
+    assert exit_code([*common, "--budget", "good>bad"]) == 2

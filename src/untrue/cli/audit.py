@@ -49,6 +49,14 @@ def audit(
             help="Count mistakes costlier than this as the zone; else the cheapest's cost."
         ),
     ] = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='How often a mistake may happen: "tumour->benign <= 0.5%", "good<-bad <= 5%" (of '
+            'those predicted good), "zone <= 1%". Repeatable; exit code 1 if one is broken.'
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the budgets' bounds.")] = 0.95,
     classes: options.Classes = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
@@ -86,6 +94,8 @@ def audit(
         delimiter=delimiter,
         classes=options.names(classes),
         zone_above=zone_above,
+        budgets=budget or (),
+        confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
@@ -105,7 +115,11 @@ def audit(
     changed = audit_page.decision_table(found)
     if changed is not None:
         show(where, changed)
+    for verdict in found.verdicts:
+        say(where, str(verdict))
     say(where, str(page))
+    if any(verdict.broken for verdict in found.verdicts):
+        raise typer.Exit(1)
 
 
 def columns_line(found: AuditResult) -> str:

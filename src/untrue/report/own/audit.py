@@ -123,6 +123,8 @@ def audit_page(found: AuditResult) -> Page:
         Section("Summary", tuple(tables)),
         Section("Confusion matrix", tuple(figure for figure in matrices if figure)),
     ]
+    if found.verdicts:
+        sections.insert(1, Section("Budgets", tuple(map(str, found.verdicts))))
     changed = decision_table(found)
     if changed is not None and found.calibration is not None:
         sections.append(

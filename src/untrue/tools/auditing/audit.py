@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.atomic_files import place_text
+from untrue.budgets import Budget, Verdict, resolve_all
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.decision import decide
 from untrue.errors import DataError
@@ -63,6 +64,7 @@ class AuditResult:
     groups       super-classes, (k,), when a tree has any; group_names in their order
     calibration  only with probabilities, as is decision
     examples     errors by cell, named by the file's column of names or by row
+    verdicts     on the budgets, if any were given
     notes        what the reader should know about how the file was read
     """
 
@@ -77,6 +79,7 @@ class AuditResult:
     calibration: tuple[Bin, ...] | None
     decision: Decision | None
     examples: tuple[CellExamples, ...]
+    verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -89,6 +92,19 @@ class AuditResult:
             "penalty": self.penalty.fingerprint,
             "zone_above": self.zone_above,
             "summary": self.summary.as_dict(),
+            "budgets": [
+                {
+                    "budget": str(verdict.budget),
+                    "ruling": verdict.ruling,
+                    "errors": verdict.errors,
+                    "of": verdict.of,
+                    "rate": verdict.rate,
+                    "lower": verdict.lower,
+                    "upper": verdict.upper,
+                    "limit": verdict.limit,
+                }
+                for verdict in self.verdicts
+            ],
         }
         if self.decision is not None:
             change = self.decision.change
@@ -127,6 +143,8 @@ def audit(
     delimiter: str | None = None,
     classes: Sequence[str] | None = None,
     zone_above: float | None = None,
+    budgets: Iterable[Budget | str] = (),
+    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> AuditResult:
@@ -139,6 +157,7 @@ def audit(
     truth, predicted, probs  columns of a file, where they are not to be guessed
     tree     has the penalty's classes, in their order
     classes  of a file: the names that labels 0, 1, ... stand for
+    budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence`
     """
     check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_seed(seed)
@@ -158,7 +177,9 @@ def audit(
     grouped = super_classes(tree) if tree is not None else None
     above = zone_threshold(penalty, zone_above)
     k = penalty.n_classes
-    abstained = int((read.predicted < 0).sum())
+    stated = [Budget.of(budget) for budget in budgets]
+    silent = np.bincount(read.true[read.predicted < 0], minlength=k)
+    abstained = int(silent.sum())
     if abstained == len(read.predicted):
         raise DataError(f"{read.source}: every prediction abstains; there is nothing to audit.")
 
@@ -214,6 +235,16 @@ def audit(
         calibration=calibration,
         decision=decision,
         examples=wrong_examples(read.true, read.predicted, read.probs, read.names),
+        verdicts=tuple(
+            budget.judge(cells, confidence, abstained=silent)
+            for budget in (
+                resolve_all(
+                    stated, penalty, groups=tree, zone_above=zone_above, examples=len(read.true)
+                )
+                if stated
+                else ()
+            )
+        ),
         notes=read.notes,
     )
 
