@@ -111,7 +111,7 @@ class _Reader:
         if depth > DEEPEST:
             self.fail(f"more than {DEEPEST} parentheses or signs inside each other")
         if self.take("-"):
-            return ("-", 0.0, self.factor(depth + 1))
+            return ("*", -1.0, self.factor(depth + 1))
         if self.take("("):
             inner = self.formula(depth + 1)
             if not self.take(")"):
