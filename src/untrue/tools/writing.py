@@ -25,12 +25,10 @@ def check_table_target(out: Path, *inputs: Path) -> None:
 def write_table(table: Any, path: Path) -> Path:
     """A pyarrow Table in the format that the file's name says, whole or not at all."""
     check_table_target(path)
-    if path.suffix.lower() == ".parquet":
-        parquet = need("pyarrow.parquet", PURPOSE)
-        with placed_file(path) as temporary:
-            parquet.write_table(table, temporary)
-    else:
-        csv_writer = need("pyarrow.csv", PURPOSE)
-        with placed_file(path) as temporary:
-            csv_writer.write_csv(table, temporary)
+    # By a handle: pyarrow takes no file name that is not UTF-8.
+    with placed_file(path) as temporary, temporary.open("wb") as file:
+        if path.suffix.lower() == ".parquet":
+            need("pyarrow.parquet", PURPOSE).write_table(table, file)
+        else:
+            need("pyarrow.csv", PURPOSE).write_csv(table, file)
     return path
