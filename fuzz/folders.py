@@ -179,10 +179,10 @@ def stored() -> bytes:
     """A store of two runs, one of them failed."""
     setup = Setup("tiny", "digits", Settings(epochs=2))
     config = RunConfig(setup, seed=0)
-    told = Provenance(1.5, "2024-01-01T00:00:00+00:00", "cpu", 1, "one core", (("torch", "2"),))
-    good = RunResult(config, "ok", told, np.array([[4, 1], [2, 3]]), train_losses=(0.9, 0.3))
+    made = Provenance(1.5, "2024-01-01T00:00:00+00:00", "cpu", 1, "one core", (("torch", "2"),))
+    good = RunResult(config, "ok", made, np.array([[4, 1], [2, 3]]), train_losses=(0.9, 0.3))
     other = RunConfig(setup, seed=1)
-    bad = RunResult(other, "failed", told, np.zeros((0, 0), np.int64), error="it broke")
+    bad = RunResult(other, "failed", made, np.zeros((0, 0), np.int64), error="it broke")
     with tempfile.TemporaryDirectory() as folder:
         with stores.Store.write(folder) as opened:
             opened.add_dataset(DatasetInfo("tiny", ("a", "b"), (), "abc", 20, 10))

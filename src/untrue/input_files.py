@@ -4,7 +4,7 @@ A reader of a format may raise nearly anything on a file that is damaged or made
 which it is changes from release to release. `reading` turns all of it into an `UntrueError` with
 the file's name; what the system says about a file (no such file, permission denied) passes.
 
-Bounds keep a small file from taking all of the memory; what breaks one is told the bound.
+Bounds keep a small file from taking all of the memory; the error names the bound.
 """
 
 from __future__ import annotations

@@ -103,14 +103,14 @@ def test_ids_are_those_of_every_process() -> None:
     names = "from untrue.lab.records import *\nfrom untrue.training import *\n"
     code = f"{names}print({TREATED!r}.run_id)"
     for seed in ("1", "2"):
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert told.stdout.strip() == TREATED.run_id
+        assert done.stdout.strip() == TREATED.run_id
     assert re.fullmatch("[0-9a-f]{16}", TREATED.run_id)
 
 

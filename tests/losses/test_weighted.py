@@ -1,4 +1,4 @@
-"""Class weights are those of loops over rows, and a class that weighs nothing is told."""
+"""Class weights are those of loops over rows, and a class that weighs nothing is named."""
 
 from __future__ import annotations
 

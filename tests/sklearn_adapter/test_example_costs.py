@@ -85,10 +85,10 @@ def test_trees_train_and_decide_by_the_costs_of_each_example(trees: Any) -> None
     model = BoostedClassifier(trees, FORMULA, alpha=0.8).fit(X, Y, cost_columns=AMOUNT)
     assert model.penalty_.cost("fraud", "fair") == pytest.approx(AMOUNT[Y == "fraud"].mean())
     plain = BoostedClassifier(trees, BASE, alpha=0.8).fit(X, Y)
-    dear = (Y == "fraud") & (np.quantile(AMOUNT, 0.8) < AMOUNT)
+    costly = (Y == "fraud") & (np.quantile(AMOUNT, 0.8) < AMOUNT)
 
     def caught(one: Any) -> float:
-        return float(one.predict_proba(X)[dear, 1].mean())
+        return float(one.predict_proba(X)[costly, 1].mean())
 
     assert caught(model) > caught(plain) + 0.02
     decided = BoostedClassifier(trees, FORMULA, alpha=0.0, decision="cost")

@@ -19,7 +19,7 @@ EVERY = 10.0
 
 
 class EpochLines:
-    """Told of every step forward; short trainings get one line, at their end."""
+    """Shows every step forward; short trainings get one line, at their end."""
 
     def __init__(self, where: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._where, self._clock = where, clock

@@ -81,7 +81,7 @@ def outcome(result: RunResult) -> str:
 
 
 class PlainLines:
-    """One line when a run ends, and one as soon as the first run's pace can be told."""
+    """One line when a run ends, and one as soon as the first run's pace is known."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console, self._clock = console, clock

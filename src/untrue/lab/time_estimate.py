@@ -62,7 +62,7 @@ class _UnderWay:
     now: float = 0.0
 
     def seconds(self) -> float | None:
-        """What the whole of it will take at its pace, once that can be told."""
+        """What the whole of it will take at its pace, once that is known."""
         if self.since is None or self.now - self.since < FIRST_SECONDS or self.share <= self.first:
             return None
         return (self.now - self.since) / (self.share - self.first)

@@ -1,4 +1,4 @@
-"""Counting who was taken for whom: as a (k, k) matrix, or as its cells that are not zero."""
+"""Counting true against predicted classes: as a (k, k) matrix, or as its cells that are not zero."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class BoostedClassifier(CostMetaEstimator):
         return model.set_params(objective=boosting.lightgbm_objective(**stated))
 
     def _stated(self) -> dict[str, Any]:
-        """What a metric is told: costs by the codes of the sorted labels."""
+        """What a metric is given: costs by the codes of the sorted labels."""
         return {"penalty": self.penalty_.matrix(), "loss": self.loss, "alpha": self.alpha}
 
     def _coded(self, params: dict[str, Any]) -> dict[str, Any]:

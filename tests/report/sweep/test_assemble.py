@@ -263,9 +263,9 @@ def test_a_file_with_an_unreadable_page_is_reported_as_far_as_it_goes(
     content[leaves[2] : leaves[2] + 8] = b"\xff" * 8
     (tmp_path / FILE).write_bytes(content)
     made = report(tmp_path)
-    (told,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
-    assert 0 < len(told["damaged"]) < 10
-    assert told["done"] + len(told["damaged"]) == len(sweep.configs)
+    (content,) = json.loads((tmp_path / "report.json").read_text())["sweeps"]
+    assert 0 < len(content["damaged"]) < 10
+    assert content["done"] + len(content["damaged"]) == len(sweep.configs)
     assert any("so that runs may be missing without being named" in note for note in made.notes)
 
 

@@ -122,6 +122,6 @@ def test_what_is_not_there_yet_is_left_out(tmp_path: Path, fill, things: Dataset
     fill(tmp_path, "exits", things, repetitions=1, skip=lambda c: c.exit_costs == "text")
     with Store.read(tmp_path) as store:
         (found,) = collect(store)
-    told = exits.chapter(found, "x")
-    assert told.lead == "Not every variant is there yet."
+    made = exits.chapter(found, "x")
+    assert made.lead == "Not every variant is there yet."
     assert len(exits.variants(Arms(found.rows))) == 3
