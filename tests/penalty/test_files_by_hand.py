@@ -1,4 +1,4 @@
-"""Files that people write by hand: read as they are meant, or refused with what is wrong and where."""
+"""Files that people write by hand: read as they are meant, or refused with the reason and place."""
 
 from __future__ import annotations
 

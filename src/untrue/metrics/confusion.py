@@ -1,4 +1,4 @@
-"""Counting true against predicted classes: as a (k, k) matrix, or as its cells that are not zero."""
+"""Counts of true by predicted classes: as a (k, k) matrix, or as its cells that are not zero."""
 
 from __future__ import annotations
 
