@@ -40,7 +40,7 @@ SMALL = {
     "limit_test": 200,
     "augment": False,
     "batch_size": 40,
-    "learning_rate": 3e-3,
+    "learning_rate": 0.05,
 }
 
 

@@ -99,6 +99,16 @@ def test_the_id_depends_on_the_strength_and_on_the_costs_of_a_matrix() -> None:
     assert len({config.run_id for config in runs}) == 4
 
 
+def test_a_field_at_its_default_does_not_rename_a_run() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Later(RunConfig):
+        newer: str | None = None
+
+    fields = {f.name: getattr(TREATED, f.name) for f in dataclasses.fields(TREATED)}
+    assert Later(**fields).run_id == TREATED.run_id
+    assert Later(**fields, newer="so").run_id != TREATED.run_id
+
+
 def test_ids_are_those_of_every_process() -> None:
     names = "from untrue.lab.records import *\nfrom untrue.training import *\n"
     code = f"{names}print({TREATED!r}.run_id)"

@@ -51,15 +51,33 @@ def test_stored_runs_of_the_same_network_are_scaled_to_the_images_of_a_run() -> 
 
 
 def test_a_guess_grows_with_the_network_and_is_wide_and_none_for_own_data() -> None:
-    small, large, own = (
+    small, large, own, table = (
         time_estimate.guessed(dataclasses.replace(CONFIG, setup=each), 9_000, threads=1)
-        for each in (setup(width=0.25), setup(network="cifar10"), setup(network="cnn"))
+        for each in (
+            setup(width=0.25),
+            setup(network="cifar10"),
+            setup(network="compact", data="patients.csv"),
+            setup(network="mlp"),
+        )
     )
+    assert table is None
     assert small is not None
     assert large is not None
     assert 0 < small.low < large.low
     assert large.high > 10 * large.low
     assert own is None
+
+
+def test_a_guess_of_a_network_for_any_size_grows_with_the_images() -> None:
+    digits, cifar = (
+        time_estimate.guessed(
+            dataclasses.replace(CONFIG, setup=setup(network="compact", data=data)), 9_000, threads=1
+        )
+        for data in ("digits", "cifar100")
+    )
+    assert digits is not None
+    assert cifar is not None
+    assert 0 < 2 * digits.low < cifar.low
 
 
 def simulate(lengths: list[float], *, jobs: int, pace: Pace) -> list[tuple[float, float, float]]:

@@ -17,6 +17,7 @@ from untrue.errors import ArgumentError
 from untrue.input_files import read_toml as read_toml_file
 from untrue.lab.design import Design, check_scale, option_types, parse, unknown, with_given
 from untrue.losses import registry
+from untrue.training import BY_NETWORK
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,16 +198,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         kind="exits",
         usual={
             "data": "cifar100",
-            "network": "cnn",
+            "network": "compact",
+            **BY_NETWORK["compact"].to_dict(),
             "exits": 3,
             "alpha": (0.0, 0.5),
             "loss": ("bilinear",),
             "repetitions": 3,
             "epochs": 30,
-            "batch_size": 128,
             "validation": 5000,
             "normalization": "max",
-            "augment": True,
         },
         scales={
             "paper": {},

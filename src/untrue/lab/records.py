@@ -147,10 +147,13 @@ class RunConfig:
 
     @property
     def run_id(self) -> str:
-        """16 hex digits: a hash of every field that determines the result."""
-        fields = {"format": FORMAT, **self.to_dict()}
+        """16 hex digits: a hash of every field that determines the result.
+
+        Fields at their defaults are left out, so that one that is new renames no run.
+        """
+        fields = {"format": FORMAT, **_set_fields(self)}
         for after_training in ("score_on", "calibrate"):
-            del fields[after_training]
+            fields.pop(after_training, None)
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -187,6 +190,18 @@ class RunConfig:
         fields["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in fields["score_on"])
         fields["small_classes"] = tuple(fields["small_classes"])
         return cls(**fields)
+
+
+def _set_fields(record: Any) -> dict[str, Any]:
+    """The fields of a record that are not at their defaults, those of records within too."""
+    found = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if dataclasses.is_dataclass(value):
+            found[field.name] = _set_fields(value)
+        elif value != field.default:
+            found[field.name] = value
+    return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

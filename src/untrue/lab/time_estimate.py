@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from untrue.lab.data import IMAGES, facts
+from untrue.lab.design import Setup
 from untrue.lab.records import RunConfig, RunResult
 from untrue.networks import NETWORKS
 from untrue.training.progress import duration
@@ -155,14 +157,14 @@ def guessed(config: RunConfig, train_images: int, *, threads: int) -> TimeRange 
     """A run's time on a CPU from the network's size and this machine's speed at the moment.
 
     Training takes three times the work of an answer, at about the speed of matrix products that
-    are too small for more than one core, and a few milliseconds of overhead per step. None for
-    networks that take inputs of any size.
+    are too small for more than one core, and a few milliseconds of overhead per step. A network
+    that takes images of any size is guessed for those of the data set; None where neither is known.
     """
     setup = config.setup
-    facts = NETWORKS[setup.network]
-    if facts.inputs is None:
+    share = _share_of_usual(setup)
+    if share is None:
         return None
-    work = 3 * facts.macs * setup.width**2
+    work = 3 * NETWORKS[setup.network].macs * setup.width**2 * share
     a = np.ones((48, 48), dtype=np.float32)
     # The median, not the least: others at work on this machine count.
     speed = 48**3 / statistics.median(_seconds_of(lambda: a @ a) for _ in range(500))
@@ -170,6 +172,17 @@ def guessed(config: RunConfig, train_images: int, *, threads: int) -> TimeRange 
     low, high = GUESSED
     whole = each * cost(config, train_images)
     return TimeRange(low * least_share(config) * whole, high * whole)
+
+
+def _share_of_usual(setup: Setup) -> float | None:
+    """The pixels of an image beside those that the network's work is stated for."""
+    network = NETWORKS[setup.network]
+    if network.inputs is not None:
+        return 1.0
+    if network.usual is None or setup.data not in IMAGES:
+        return None
+    shape = facts(setup.data).image_shape
+    return math.prod(shape[1:]) / math.prod(network.usual[1:]) if len(shape) == 3 else None
 
 
 def least_share(config: RunConfig) -> float:
