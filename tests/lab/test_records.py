@@ -65,6 +65,7 @@ OTHER_SETUPS = {
     "patience": 5,
     "warmup": 0.5,
     "augment": True,
+    "shift": 2,
     "limit_train": 100,
     "limit_test": 100,
     "exits": 3,

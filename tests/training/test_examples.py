@@ -57,19 +57,24 @@ def test_one_batch_of_all_keeps_the_order() -> None:
     assert target.tolist() == list(range(9))
 
 
-def test_augmentation_mirrors_and_moves_within_its_limits() -> None:
+@pytest.mark.parametrize("shift", [0, 2, 4])
+def test_augmentation_mirrors_and_moves_within_its_limits(shift: int) -> None:
     pixels = torch.zeros(500, 32, 32, 3, dtype=torch.uint8)
     pixels[:, 10, 12] = 200
-    moved = shifted(pixels, seeded())
+    moved = shifted(pixels, seeded(), shift)
     assert moved.shape == pixels.shape
     places = moved[..., 0].nonzero()
     assert len(places) == 500
-    assert set(places[:, 1].tolist()) == set(range(6, 15))
-    # 12 moved by up to 4, and its mirror image 19 moved by up to 4.
-    assert set(places[:, 2].tolist()) == set(range(8, 24))
+    near = range(-shift, shift + 1)
+    assert set(places[:, 1].tolist()) == {10 + by for by in near}
+    # 12 and its mirror image 19.
+    assert set(places[:, 2].tolist()) == {at + by for at in (12, 19) for by in near}
+
+
+def test_what_is_moved_out_of_the_image_is_gone() -> None:
     corner = torch.zeros(50, 32, 32, 3, dtype=torch.uint8)
     corner[:, 0, 0] = 1
-    assert 0 < shifted(corner, seeded()).any(dim=3).sum() < 50
+    assert 0 < shifted(corner, seeded(), 4).any(dim=3).sum() < 50
 
 
 def test_a_table_is_not_mirrored() -> None:

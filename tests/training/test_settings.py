@@ -29,6 +29,7 @@ from untrue.training import OWN_DATA, Settings
         ({"weight_decay": -1.0}, "`weight_decay` must be at least 0; got -1.0"),
         ({"schedule": "linear"}, "`schedule` must be 'constant', 'cosine' or 'one-cycle'"),
         ({"patience": -1}, "`patience` must be at least 0; got -1"),
+        ({"shift": -1}, "`shift` must be at least 0; got -1"),
         ({"warmup": 1.5}, r"`warmup` must lie in \[0, 1\]; got 1.5"),
     ],
 )

@@ -57,6 +57,7 @@ def run(
     augment: Annotated[
         bool | None, options.training("Mirror and shift the training images.")
     ] = None,
+    shift: Annotated[int | None, options.training("Pixels of that shift, at most.")] = None,
     machine: options.Machine = options.THIS_MACHINE,
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
@@ -77,7 +78,8 @@ def run(
     values |= {n: experiments.read(n, text) for n, text in axes.items() if text is not None}
     for group in (runs, training, optimizing):
         values |= options.given(group)
-    values |= {n: v for n, v in {"data": data, "augment": augment}.items() if v is not None}
+    other = {"data": data, "augment": augment, "shift": shift}
+    values |= {n: v for n, v in other.items() if v is not None}
     chosen = experiments.find(experiment)
     # Planned before the data are read or fetched, so that what makes no sense is refused first.
     name = plans.paper_plan(chosen, scale=scale, overrides=values).design.setup.data

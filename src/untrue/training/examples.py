@@ -18,9 +18,6 @@ from torch import Tensor
 
 from untrue.errors import ArgumentError
 
-SHIFT = 4
-"""Pixels an image is moved by at most."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
@@ -66,13 +63,19 @@ def input_tensor(inputs: npt.NDArray[Any]) -> Tensor:
 
 
 def batches(
-    examples: Examples, size: int, generator: torch.Generator, *, augment: bool = False
+    examples: Examples,
+    size: int,
+    generator: torch.Generator,
+    *,
+    augment: bool = False,
+    shift: int = 4,
 ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
     """One epoch in random order: what the network takes, labels (B,) and weights (B,).
 
     The last batch may be smaller. Examples that fit into one batch keep their order, so that
     training depends on their weights alone.
-    augment: each image is mirrored or not, and moved by up to `SHIFT` pixels each way over black.
+    augment: each image is mirrored or not, and moved by up to `shift` pixels each way over
+    black.
     """
     if augment and examples.inputs.ndim != 4:
         raise ArgumentError("`augment` is for images: a row of a table cannot be mirrored.")
@@ -85,7 +88,7 @@ def batches(
     for chosen in parts:
         inputs = examples.inputs[chosen]
         if augment:
-            inputs = shifted(inputs, generator)
+            inputs = shifted(inputs, generator, shift)
         weights = None if examples.weights is None else examples.weights[chosen]
         yield network_input(inputs), examples.labels[chosen], weights
 
@@ -99,15 +102,15 @@ def network_input(inputs: Tensor) -> Tensor:
     return inputs.permute(0, 3, 1, 2)
 
 
-def shifted(pixels: Tensor, generator: torch.Generator) -> Tensor:
-    """Each image (B, H, W, C) mirrored or not, and moved over black, by one gather."""
+def shifted(pixels: Tensor, generator: torch.Generator, shift: int) -> Tensor:
+    """Each image (B, H, W, C) mirrored or not, and moved by `shift` at most over black."""
     n, height, width, _ = pixels.shape
-    draws = torch.randint(0, 2 * SHIFT + 1, (2, n, 1), generator=generator)
+    draws = torch.randint(0, 2 * shift + 1, (2, n, 1), generator=generator)
     mirrored = torch.rand((n, 1), generator=generator) < 0.5
     rows = draws[0] + torch.arange(height)
     columns = draws[1] + torch.arange(width)
     columns = torch.where(mirrored, columns.flip(1), columns)
     rows, columns = rows.to(pixels.device), columns.to(pixels.device)
-    padded = F.pad(pixels, (0, 0, SHIFT, SHIFT, SHIFT, SHIFT))
+    padded = F.pad(pixels, (0, 0, shift, shift, shift, shift))
     each = torch.arange(n, device=pixels.device)[:, None, None]
     return padded[each, rows[:, :, None], columns[:, None, :]]

@@ -95,7 +95,13 @@ def train(
         network.train()
         total = torch.zeros((), dtype=torch.float64, device=examples.device)
         seen, mean = 0, math.nan
-        parts = batches(examples, settings.batch_size, generator, augment=settings.augment)
+        parts = batches(
+            examples,
+            settings.batch_size,
+            generator,
+            augment=settings.augment,
+            shift=settings.shift,
+        )
         for step, (x, target, weights) in enumerate(parts, start=1):
             if settings.schedule != "constant":
                 done = (epoch - 1) * steps + step - 1
