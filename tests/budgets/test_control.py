@@ -123,10 +123,10 @@ def test_rules_are_tested_in_order_until_one_does_not_pass(pool) -> None:
     probs, target = pool.draw(1500, np.random.default_rng(6))
     rule = control(probs, target, budgets=TWO, classes=pool.classes)
     found = rule.guarantee
-    level = 0.05 / (1 + max(each.path for each in found.tested))
+    share = 0.05 / (1 + max(each.path for each in found.tested))
     for path in {each.path for each in found.tested}:
         own = [each for each in found.tested if each.path == path]
-        within = [each.p_value <= level for each in own]
+        within = [each.p_value <= share for each in own]
         stop = within.index(False) if False in within else len(within)
         assert [each.passed for each in own] == [i < stop for i in range(len(own))]
     limits = [verdict.limit for verdict in found.verdicts]

@@ -20,11 +20,11 @@ def test_the_textbook_case() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_as_scipy_computes_it(n: int, level: float) -> None:
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_as_scipy_computes_it(n: int, confidence: float) -> None:
     values = [math.sin(i) * 5 + i for i in range(n)]
-    found = mean_interval(values, level)
-    low, high = stats.t.interval(level, n - 1, loc=sum(values) / n, scale=stats.sem(values))
+    found = mean_interval(values, confidence)
+    low, high = stats.t.interval(confidence, n - 1, loc=sum(values) / n, scale=stats.sem(values))
     assert found is not None
     assert (found.low, found.high) == pytest.approx((low, high))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
-from untrue.metrics.pairing import LEVELS, paired_change
+from untrue.metrics.pairing import STEPS, paired_change
 
 
 def example(k: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def test_the_intervals_are_those_of_resampled_examples(real_valued: bool) -> Non
     found = paired_change(true, before, after, penalty, above=1.0, resamples=4000)
     difference = matrix[true, after] - matrix[true, before]
     if real_valued:
-        assert len(np.unique(difference)) > LEVELS
+        assert len(np.unique(difference)) > STEPS
     drawn = [difference[rng.integers(n, size=n)].mean() for _ in range(4000)]
     low, high = np.quantile(drawn, [0.025, 0.975])
     width = high - low

@@ -131,7 +131,7 @@ def test_it_is_frozen_pickles_and_becomes_json() -> None:
     back = json.loads(json.dumps(found.as_dict()))
     assert back["height_at_5"] == found.as_dict()["height_at_5"]
     assert back["costliest"][0].keys() == {"true", "predicted", "count", "cost"}
-    assert back["intervals"]["ece"].keys() == {"low", "high", "level"}
+    assert back["intervals"]["ece"].keys() == {"low", "high", "confidence"}
 
 
 def test_it_reads_as_a_table() -> None:
@@ -202,8 +202,8 @@ def test_classes_in_different_orders_are_refused() -> None:
         ({"resamples": -1}, "`resamples` must be at least 0; got -1"),
         ({"abstained": 0.5}, "`abstained` must be a whole number; got 0.5"),
         ({"tree": 3}, "`tree` must be an untrue.Hierarchy; got int"),
-        ({"level": "95"}, "strictly between 0 and 1; got '95'"),
-        ({"level": 2}, "strictly between 0 and 1; got 2"),
+        ({"confidence": "95"}, "strictly between 0 and 1; got '95'"),
+        ({"confidence": 2}, "strictly between 0 and 1; got 2"),
         ({"subset": "lynx"}, "must be a list of classes; got 'lynx'"),
         ({"penalty": np.zeros((K, K))}, "must be an untrue.Penalty; got ndarray"),
     ],

@@ -49,7 +49,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     hits = 0
     for trial in range(200):
         cm = rng.multinomial(300, truth.ravel()).reshape(2, 2)
-        found = bootstrap(total_error, cm, resamples=300, level=0.8, seed=trial)
+        found = bootstrap(total_error, cm, resamples=300, confidence=0.8, seed=trial)
         hits += found.low <= 0.3 <= found.high
     assert 0.7 <= hits / 200 <= 0.9
 
@@ -60,9 +60,9 @@ def test_the_same_seed_gives_the_same_interval_and_another_does_not() -> None:
     assert bootstrap(total_error, cm, seed=1) != bootstrap(total_error, cm, seed=2)
 
 
-def test_a_higher_level_is_a_wider_interval() -> None:
+def test_a_higher_confidence_is_a_wider_interval() -> None:
     cm = [[90, 10], [20, 80]]
-    narrow, wide = (bootstrap(total_error, cm, level=level) for level in (0.5, 0.99))
+    narrow, wide = (bootstrap(total_error, cm, confidence=confidence) for confidence in (0.5, 0.99))
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
@@ -77,7 +77,7 @@ def test_probabilities_are_resampled_with_their_labels() -> None:
     assert again == found
 
 
-def test_many_kinds_of_cells_are_drawn_by_level_with_the_same_interval(
+def test_many_kinds_of_cells_are_drawn_in_steps_with_the_same_interval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng = np.random.default_rng(0)
@@ -115,8 +115,8 @@ def test_an_interval_reads_as_a_number_with_its_ends() -> None:
     ("data", "options", "message"),
     [
         ((), {}, "needs data after the measure; got none"),
-        (([[1, 0], [0, 1]],), {"level": 1.0}, "strictly between 0 and 1; got 1.0"),
-        (([[1, 0], [0, 1]],), {"level": 95}, "strictly between 0 and 1; got 95"),
+        (([[1, 0], [0, 1]],), {"confidence": 1.0}, "strictly between 0 and 1; got 1.0"),
+        (([[1, 0], [0, 1]],), {"confidence": 95}, "strictly between 0 and 1; got 95"),
         (([[1, 0], [0, 1]],), {"resamples": 0}, "`resamples` must be at least 1; got 0"),
         (([1, 2], [1]), {}, r"equally many rows; got 2 in `data\[0\]`, 1 in `data\[1\]`"),
         ((3,), {}, "a confusion matrix or arrays with a row per example"),

@@ -14,24 +14,24 @@ from untrue.errors import ArgumentError
 from untrue.metrics.inputs import FloatArray
 from untrue.optional import need
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with an interval of confidence `level`; nan where there is no interval."""
+    """A value and its interval; the ends are nan where there is none."""
 
     value: float
     low: float
     high: float
-    level: float
+    confidence: float
 
     def __str__(self) -> str:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
-def mean_interval(values: Iterable[float], level: float = LEVEL) -> Interval | None:
+def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval | None:
     """Mean m +- t(n - 1) s / sqrt(n), Student's interval. nan values are left out.
 
     One value has no interval (nan); none at all is None.
@@ -45,37 +45,37 @@ def mean_interval(values: Iterable[float], level: float = LEVEL) -> Interval | N
         return None
     middle = math.fsum(kept) / n
     if n == 1:
-        return Interval(middle, math.nan, math.nan, level)
+        return Interval(middle, math.nan, math.nan, confidence)
     spread = math.sqrt(math.fsum((value - middle) ** 2 for value in kept) / (n - 1))
-    half = student_quantile(n - 1, level) * spread / math.sqrt(n)
-    return Interval(middle, middle - half, middle + half, level)
+    half = student_quantile(n - 1, confidence) * spread / math.sqrt(n)
+    return Interval(middle, middle - half, middle + half, confidence)
 
 
 def paired_interval(
-    after: Mapping[K, float], before: Mapping[K, float], level: float = LEVEL
+    after: Mapping[K, float], before: Mapping[K, float], confidence: float = CONFIDENCE
 ) -> Interval | None:
     """The mean of `after - before` over the keys (seeds, say) that both have."""
-    return mean_interval([after[key] - before[key] for key in after if key in before], level)
+    return mean_interval([after[key] - before[key] for key in after if key in before], confidence)
 
 
 @cache
-def student_quantile(freedom: int, level: float = LEVEL) -> float:
-    """The Student-t quantile that leaves `(1 - level) / 2` above it."""
+def student_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The Student-t quantile that leaves `(1 - confidence) / 2` above it."""
     special = need("scipy.special", "The interval of a mean")
-    return float(special.stdtrit(freedom, 0.5 + level / 2))
+    return float(special.stdtrit(freedom, 0.5 + confidence / 2))
 
 
-def percentile_interval(value: float, resampled: FloatArray, level: float) -> Interval:
-    """The central `level` of the resampled values, those that are nan left out."""
+def percentile_interval(value: float, resampled: FloatArray, confidence: float) -> Interval:
+    """The central share `confidence` of the resampled values; nan are left out."""
     known = resampled[~np.isnan(resampled)]
     if not known.size:
-        return Interval(value, math.nan, math.nan, level)
+        return Interval(value, math.nan, math.nan, confidence)
     # By order statistics: interpolating between inf and inf, as an adjusted cost may be, is nan.
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="nearest")
-    return Interval(value, float(low), float(high), level)
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
+    return Interval(value, float(low), float(high), confidence)
 
 
-def check_level(level: float) -> None:
-    """A level that an interval may have."""
-    if not isinstance(level, int | float) or not 0 < level < 1:
-        raise ArgumentError(f"`level` must lie strictly between 0 and 1; got {level!r}.")
+def check_confidence(confidence: float) -> None:
+    """A confidence lies strictly between 0 and 1."""
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise ArgumentError(f"`confidence` must lie strictly between 0 and 1; got {confidence!r}.")

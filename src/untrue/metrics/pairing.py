@@ -11,7 +11,7 @@ from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.resampling import draw_counts
 from untrue.penalty import Penalty
 
-LEVELS = 1024
+STEPS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def paired_change(
     *,
     above: float,
     resamples: int = 1000,
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> PairedChange:
     """Compare answers (N,) by class position; -1 abstains.
@@ -62,7 +62,9 @@ def paired_change(
     )
     scale = np.array([1 / n, 1 / n, 1.0] if n else [np.nan] * 3)
     values = counts @ table * scale
-    found = [percentile_interval(float(values[m]), drawn[:, m] * scale[m], level) for m in range(3)]
+    found = [
+        percentile_interval(float(values[m]), drawn[:, m] * scale[m], confidence) for m in range(3)
+    ]
     return PairedChange(n, len(rows), *found)
 
 
@@ -76,13 +78,13 @@ def _kinds(
     right = (after == true).astype(np.int64) - (before == true)
     costly = (cost_after > above).astype(np.int64) - (cost_before > above)
     change = np.asarray(cost_after - cost_before, dtype=np.float64)
-    level = np.unique(change, return_inverse=True)[1]
-    if level.size and level.max() >= LEVELS:
+    step = np.unique(change, return_inverse=True)[1]
+    if step.size and step.max() >= STEPS:
         # Real-valued costs make every change its own kind: those that are all but equal are drawn
         # as one, with their mean.
         low, high = change.min(), change.max()
-        level = np.minimum((change - low) / (high - low) * LEVELS, LEVELS - 1).astype(np.int64)
-    kind = (level * 3 + right + 1) * 3 + costly + 1
+        step = np.minimum((change - low) / (high - low) * STEPS, STEPS - 1).astype(np.int64)
+    kind = (step * 3 + right + 1) * 3 + costly + 1
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     times = np.bincount(kind, counts, len(first))
     mean = np.bincount(kind, counts * change, len(first)) / times

@@ -22,7 +22,7 @@ from untrue.metrics.inputs import (
     read_groups,
     read_subset,
 )
-from untrue.metrics.intervals import Interval, check_level, percentile_interval
+from untrue.metrics.intervals import Interval, check_confidence, percentile_interval
 from untrue.metrics.measures import (
     Confusion,
     adjusted,
@@ -87,7 +87,7 @@ class Summary:
         if self.costliest is not None:
             plain["costliest"] = [asdict(row) for row in self.costliest]
         plain["intervals"] = {
-            name: {"low": found.low, "high": found.high, "level": found.level}
+            name: {"low": found.low, "high": found.high, "confidence": found.confidence}
             for name, found in self.intervals.items()
         } or None
         return {name: value for name, value in plain.items() if value is not None}
@@ -129,7 +129,7 @@ def summary(
     costliest: int = 10,
     abstained: int = 0,
     resamples: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> Summary:
     """Every measure for which there is enough: a frozen `Summary`.
@@ -156,7 +156,7 @@ def summary(
     cells = read_confusion(cm)
     n_resamples = read_count(resamples, "resamples", least=0)
     n_abstained = read_count(abstained, "abstained", least=0)
-    check_level(level)
+    check_confidence(confidence)
     if (probs is None) != (true is None):
         raise ArgumentError("`probs` and `true` go together; got only one of them.")
     rng = np.random.default_rng(seed)
@@ -201,7 +201,9 @@ def summary(
         costliest=None
         if penalty is None
         else costliest_cells(cells, pairs["expected_cost"][0], penalty.classes, costliest),
-        intervals={name: percentile_interval(point[name], drawn[name], level) for name in drawn},
+        intervals={
+            name: percentile_interval(point[name], drawn[name], confidence) for name in drawn
+        },
         **values,
     )
 

@@ -20,7 +20,7 @@ from untrue.metrics.inputs import (
     read_count,
     to_numpy,
 )
-from untrue.metrics.intervals import Interval, check_level, percentile_interval
+from untrue.metrics.intervals import Interval, check_confidence, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
 
@@ -32,7 +32,7 @@ def bootstrap(
     measure: Callable[..., float],
     *data: Any,
     resamples: int = 1000,
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
     """A percentile bootstrap interval for `measure(*data)`. (Efron, 1979.)
@@ -49,10 +49,10 @@ def bootstrap(
 
     >>> from untrue.metrics import total_error
     >>> bootstrap(total_error, [[90, 10], [10, 90]])
-    Interval(value=0.1, low=0.065, high=0.145, level=0.95)
+    Interval(value=0.1, low=0.065, high=0.145, confidence=0.95)
     """
     n_resamples = read_count(resamples, "resamples")
-    check_level(level)
+    check_confidence(confidence)
     rng = np.random.default_rng(seed)
     if not data:
         raise ArgumentError("`bootstrap` needs data after the measure; got none.")
@@ -66,7 +66,7 @@ def bootstrap(
         )
         for i, drawn in enumerate(draws):
             values[i] = measure(drawn)
-        return percentile_interval(float(measure(cells)), values, level)
+        return percentile_interval(float(measure(cells)), values, confidence)
     arrays = [to_numpy(array) for array in data]
     if any(array.ndim == 0 for array in arrays):
         raise ArgumentError("`data` must be a confusion matrix or arrays with a row per example.")
@@ -75,7 +75,7 @@ def bootstrap(
     for i in range(n_resamples):
         rows = rng.integers(n, size=n) if n else np.zeros(0, dtype=np.int64)
         values[i] = measure(*(array[rows] for array in arrays))
-    return percentile_interval(float(measure(*arrays)), values, level)
+    return percentile_interval(float(measure(*arrays)), values, confidence)
 
 
 def draw_counts(
@@ -112,7 +112,7 @@ def resampled_ratios(
     by_class = cells.true if of_class_counts else np.zeros_like(cells.true)
     kind = _kinds(by_class, columns)
     if kind.size and kind.max() >= _MANY_KINDS:
-        kind = _kinds(by_class, [_levels(column) for column in columns])
+        kind = _kinds(by_class, [_steps(column) for column in columns])
     _, first = np.unique(kind, return_index=True)
     counts = np.bincount(kind, cells.count, first.size).astype(np.int64)
     table = np.stack([_means(kind, cells.count, column, first) for column in columns], axis=1)
@@ -132,9 +132,9 @@ def resampled_ratios(
     return values, numbers
 
 
-# More kinds of cells than this are slow to draw; costs are then distinguished by 32 levels only.
+# More kinds of cells than this are slow to draw; costs are then distinguished in 32 steps only.
 _MANY_KINDS = 2**15
-_LEVELS = 32
+_STEPS = 32
 
 
 def _kinds(by_class: IntArray, columns: Sequence[npt.NDArray[Any]]) -> IntArray:
@@ -147,10 +147,10 @@ def _kinds(by_class: IntArray, columns: Sequence[npt.NDArray[Any]]) -> IntArray:
     return kind.astype(np.int64)
 
 
-def _levels(column: FloatArray) -> FloatArray:
+def _steps(column: FloatArray) -> FloatArray:
     """Equal steps between least and greatest: what spread is lost is below 1 in 1,000 of it all."""
     low, high = column.min(), column.max()
-    return np.floor((column - low) * (_LEVELS / (high - low))) if high > low else column
+    return np.floor((column - low) * (_STEPS / (high - low))) if high > low else column
 
 
 def _means(kind: IntArray, count: IntArray, column: FloatArray, first: IntArray) -> FloatArray:

@@ -153,11 +153,11 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
 
 def _winner(comparison: Comparison, reference: Arm) -> str:
     form = comparison.cost_form
-    level = as_text(comparison.arms.mean(reference, COST), form)
+    cost = as_text(comparison.arms.mean(reference, COST), form)
     picked = [comparison.pick(loss) for loss in comparison.methods]
     found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
     if not found:
-        return f"Only the free decision rule is there so far. Its expected cost is {level}."
+        return f"Only the free decision rule is there so far. Its expected cost is {cost}."
     found.sort(key=lambda pair: pair[1].value)
     first, change = found[0]
     if first.alone:
@@ -165,18 +165,18 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
         return (
             f"One repetition shows nothing for certain: in it {method(first.method)} costs "
             f"{abs(change.value):{form}} {less} an answer than the free decision rule, which costs "
-            f"{level}."
+            f"{cost}."
         )
     better = [(p, c) for p, c in found if below(c)]
     if not better:
         word = "lowest" if change.value < 0 else "closest"
         return (
-            f"No method beats the free decision rule, which costs {level} an answer; the {word} is "
+            f"No method beats the free decision rule, which costs {cost} an answer; the {word} is "
             f"{method(first.method)}, with a difference of {as_text(change, f'+{form}')}."
         )
     names = _listed(f"{method(p.method)} (by {_less(c, form)})" for p, c in better)
     return (
-        f"{len(better)} of {len(found)} methods beat the free decision rule, which costs {level} "
+        f"{len(better)} of {len(found)} methods beat the free decision rule, which costs {cost} "
         f"an answer: {names}."
     )
 
@@ -216,12 +216,12 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
     raw = comparison.raw
     if raw is None:
         return ""
-    level = as_text(comparison.arms.mean(raw, COST), comparison.cost_form)
+    cost = as_text(comparison.arms.mean(raw, COST), comparison.cost_form)
     ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
     if len(ahead) == len(better):
-        return f" The same holds against ce+cost without calibration ({level})."
+        return f" The same holds against ce+cost without calibration ({cost})."
     names = _listed(method(p.method) for p in ahead) or "none of them"
-    return f" Without the calibration ce+cost costs {level}, which {names} beat."
+    return f" Without the calibration ce+cost costs {cost}, which {names} beat."
 
 
 def _free(comparison: Comparison, reference: Arm) -> str:
@@ -258,7 +258,7 @@ def _setting(picked: Picked) -> str:
 
 
 def _less(change: Interval, form: str) -> str:
-    return as_text(Interval(-change.value, -change.high, -change.low, change.level), form)
+    return as_text(Interval(-change.value, -change.high, -change.low, change.confidence), form)
 
 
 def _verdict(change: Interval | None) -> str:

@@ -282,8 +282,8 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
             autolim=False,
         )
         small = 8 if len(places) <= 16 else 6.5
-        level = sum(map(len, labels)) <= 24
-        plot.set_xticks(places, labels=labels, rotation=0 if level else 90, fontsize=small)
+        short = sum(map(len, labels)) <= 24
+        plot.set_xticks(places, labels=labels, rotation=0 if short else 90, fontsize=small)
         plot.set_yticks(places, labels=labels, fontsize=small)
         plot.tick_params(length=2)
         plot.set_title(panel.title, fontsize=10)

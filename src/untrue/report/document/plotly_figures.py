@@ -369,7 +369,7 @@ def _cell_hover(figure: Confusion, true: str, predicted: str, value: float, i: i
 
 
 def _long(labels: tuple[str, ...]) -> bool:
-    """Whether names would run into each other when written level on a phone."""
+    """Whether names would run into each other when side by side on a phone."""
     return sum(len(label) for label in labels) > 24
 
 

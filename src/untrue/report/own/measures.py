@@ -39,7 +39,7 @@ def shown(measure: Measure, summary: Summary) -> str | None:
     found = summary.intervals.get(measure.field)
     wrong = summary.intervals.get("total_error")
     if measure.field == "accuracy" and wrong is not None:
-        found = Interval(value, 1 - wrong.high, 1 - wrong.low, wrong.level)
+        found = Interval(value, 1 - wrong.high, 1 - wrong.low, wrong.confidence)
     return with_interval(measure, found or float(value))
 
 

@@ -41,7 +41,7 @@ def lead(found: TuneResult) -> str:
     how = described(found.setting, found.budgets)
     several = len(found.verdicts) > 1
     many = "Every budget is" if several else "The budget is"
-    level = f"{100 * found.confidence:g} %"
+    confidence = f"{100 * found.confidence:g} %"
     if not found.met:
         over = _over(found)
         return (
@@ -63,8 +63,8 @@ def lead(found: TuneResult) -> str:
         start = f"{many} kept by what {price(found)}: {how}."
     held = f"The {found.sizes[1]:,} held-out examples"
     if found.proved:
-        return f"{start} {held} prove it at {level}."
-    return f"{start} {held} confirm it, but are too few to prove it at {level}."
+        return f"{start} {held} prove it at {confidence}."
+    return f"{start} {held} confirm it, but are too few to prove it at {confidence}."
 
 
 def price(found: TuneResult) -> str:

@@ -113,9 +113,9 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             ours = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
             points = tuple(Point.at(alpha, value) for alpha, value in ours if value is not None)
             series.append(Series(loss, points, style=style_of(loss)))
-        level = arms.mean(free, measure) if free else None
-        if level is not None:
-            flat = tuple(Point.at(alpha, level.value) for alpha in alphas)
+        mean = arms.mean(free, measure) if free else None
+        if mean is not None:
+            flat = tuple(Point.at(alpha, mean.value) for alpha in alphas)
             name = "baseline, least-cost decision"
             series.append(Series(name, flat, style=LEAST_COST_STYLE, dashed=True))
         for style, loss in enumerate(arms.losses(), start=4):

@@ -141,9 +141,9 @@ def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
             found = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
             points = tuple(Point.at(alpha, value) for alpha, value in found if value is not None)
             series.append(Series(loss, points, style=style_of(loss)))
-        level = arms.mean(free, measure) if free else None
-        if level is not None:
-            points = tuple(Point.at(alpha, level.value) for alpha in alphas)
+        mean = arms.mean(free, measure) if free else None
+        if mean is not None:
+            points = tuple(Point.at(alpha, mean.value) for alpha in alphas)
             series.append(
                 Series("baseline, least-cost decision", points, LEAST_COST_STYLE, dashed=True)
             )
