@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from benchmarks import record
-from untrue.budgets.betting import cost_bound
+from untrue.metrics.betting import cost_bound
 
 CASES = ((0.002, 1_000), (0.02, 200), (0.02, 1_000))
 SETS, RESAMPLES, CONFIDENCE, GREATEST = 4_000, 500, 0.95, 20.0

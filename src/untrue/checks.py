@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from untrue.errors import ArgumentError, nearest
@@ -44,7 +44,9 @@ def check_number(
     if inside and math.isfinite(number):
         return number
     if math.isfinite(high):
-        rule = f"lie in [{low:g}, {high:g}]" if ends else f"lie in ({low:g}, {high:g})"
+        rule = (
+            f"lie in [{low:g}, {high:g}]" if ends else f"lie strictly between {low:g} and {high:g}"
+        )
     elif not math.isfinite(low):
         rule = "be a finite number"
     elif ends:
@@ -62,6 +64,13 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> N
         raise ArgumentError(f"`{name}` must be {rule}; got {_shown(value)}.")
     if int(value) > most:
         raise ArgumentError(f"`{name}` must be at most {most:,}; got {_shown(value)}.")
+
+
+def check_confidence(value: Any) -> float:
+    """The confidence of a bound: below one half the bound would lie under what was seen."""
+    if isinstance(value, Real) and 0.5 <= float(value) < 1:
+        return float(value)
+    raise ArgumentError(f"`confidence` must lie in [0.5, 1), such as 0.95; got {_shown(value)}.")
 
 
 def check_seed(value: Any) -> None:

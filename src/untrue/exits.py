@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all
-from untrue.budgets.confidence import check_confidence
-from untrue.checks import check_count
+from untrue.checks import check_confidence, check_count
 from untrue.decision import decide
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.confusion import confusion_cells

@@ -10,10 +10,10 @@ import pytest
 
 import untrue
 from untrue import BudgetError, DecisionRule, Penalty, control, decide
-from untrue.budgets.bounds import share_p_value
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.control import split
 from untrue.errors import ArgumentError
+from untrue.metrics.bounds import share_p_value
 
 ONE, TWO = ["*->benign <= 8%"], ["*->benign <= 9%", "tumour->* <= 40%"]
 FOUR = ["*->benign <= 10%", "tumour->* <= 45%", "benign<-* <= 15%", "*->tumour <= 10%"]
@@ -268,7 +268,7 @@ def test_what_cannot_be_shown_is_said(pool, budgets, message) -> None:
         ({"confidence": 95}, r"`confidence` must lie in \[0\.5, 1\)"),
         ({"budgets": []}, "`budgets` is empty"),
         ({"budgets": ["a->benign <= 1%"]}, "unknown class 'a'"),
-        ({"path_share": 0}, r"`path_share` must lie in \(0, 1\); got 0"),
+        ({"path_share": 0}, r"`path_share` must lie strictly between 0 and 1; got 0"),
         ({"path_share": 1.5}, "`path_share` must lie"),
         ({"seed": -1}, "`seed` must be"),
         ({"abstain": -0.5}, "`abstain` must be at least 0; got -0.5"),

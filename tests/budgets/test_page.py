@@ -39,7 +39,7 @@ def test_every_budget_in_the_table_can_be_parsed() -> None:
 
 
 def test_the_least_number_of_examples_is_as_shown() -> None:
-    from untrue.budgets.bounds import share_bound
+    from untrue.metrics.bounds import share_bound
 
     assert share_bound(0, 598, 0.95) <= 0.005 < share_bound(0, 597, 0.95)
     assert "fewer than 598 examples" in PAGE

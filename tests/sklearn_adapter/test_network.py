@@ -253,7 +253,7 @@ def test_a_free_class_at_high_alpha_is_warned_of() -> None:
         ({"alpha": "high"}, ArgumentError, r"`alpha` must lie in \[0, 1\]; got 'high'"),
         ({"learning_rate": 0}, ArgumentError, "`learning_rate` must be positive; got 0"),
         ({"weight_decay": -1}, ArgumentError, "`weight_decay` must be at least 0; got -1"),
-        ({"validation_fraction": 0}, ArgumentError, r"must lie in \(0, 1\); got 0"),
+        ({"validation_fraction": 0}, ArgumentError, r"must lie strictly between 0 and 1; got 0"),
         ({"epochs": 0}, ArgumentError, "`epochs` must be at least 1; got 0"),
         ({"hidden": (8, 0)}, ArgumentError, "`hidden` must be at least 1; got 0"),
         ({"hidden": 64}, ArgumentError, "`hidden` must list the widths of layers; got 64"),

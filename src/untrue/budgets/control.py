@@ -17,7 +17,6 @@ import numpy as np
 from untrue.budgets import regions
 from untrue.budgets.budget import Budget
 from untrue.budgets.calibration_set import CalibrationSet, calibrated, read_calibration_set
-from untrue.budgets.confidence import check_confidence
 from untrue.budgets.family import Counts, Family, Part
 from untrue.budgets.frontier import Path, find_paths
 from untrue.budgets.guarantee import Guarantee, TestedRule
@@ -27,7 +26,7 @@ from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.shortfall import shortfall
 from untrue.budgets.testing import Tested, tested_paths
 from untrue.budgets.verdict import Verdict
-from untrue.checks import check_count, check_number
+from untrue.checks import check_confidence, check_count, check_number
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import FloatArray, IntArray

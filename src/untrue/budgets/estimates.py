@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from untrue.budgets.betting import bet_for
-from untrue.budgets.bounds import examples_needed, more_errors, most_errors
-from untrue.budgets.confidence import special_functions
 from untrue.budgets.family import Counts, Part
 from untrue.budgets.regions import inside
+from untrue.metrics.betting import bet_for
+from untrue.metrics.bounds import examples_needed, more_errors, most_errors, special_functions
 from untrue.metrics.inputs import FloatArray, IntArray
 
 # What was counted outweighs what the probabilities say once there are more errors than this.

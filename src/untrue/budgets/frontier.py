@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from untrue.budgets.betting import bet_for
-from untrue.budgets.bounds import examples_needed, rate_with_chance
 from untrue.budgets.estimates import Outlook, critical_errors, outlook, recalibrated
 from untrue.budgets.family import Counts, Part
+from untrue.metrics.betting import bet_for
+from untrue.metrics.bounds import examples_needed, rate_with_chance
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 # Multipliers exceed 1 by powers of two in this range.

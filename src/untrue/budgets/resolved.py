@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets import regions
-from untrue.budgets.betting import cost_bound, cost_lower_bound
-from untrue.budgets.bounds import examples_needed, share_bound, share_lower_bound
 from untrue.budgets.budget import ANY, Budget
 from untrue.budgets.regions import Block, GroupsLike, Region
 from untrue.budgets.verdict import Verdict
 from untrue.errors import ArgumentError
+from untrue.metrics.betting import cost_bound, cost_lower_bound
+from untrue.metrics.bounds import examples_needed, share_bound, share_lower_bound
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, check_n_classes, read_count
 from untrue.metrics.weights import check_penalty

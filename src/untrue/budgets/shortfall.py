@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from untrue.budgets.bounds import most_errors
 from untrue.budgets.budget import ANY
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.rule import DecisionRule
 from untrue.budgets.verdict import Verdict
+from untrue.metrics.bounds import most_errors
 from untrue.metrics.inputs import IntArray
 
 # Nobody waits for more examples than this.

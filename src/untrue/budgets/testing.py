@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from untrue.budgets.betting import cost_p_value
-from untrue.budgets.bounds import share_p_value
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.frontier import Path
+from untrue.metrics.betting import cost_p_value
+from untrue.metrics.bounds import share_p_value
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, row_blocks
 
 Probs: TypeAlias = "npt.NDArray[np.floating[Any]]"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import (
     ArrayOrTensor,
@@ -167,8 +168,7 @@ def temperature_interval(
     >>> round(low, 2), round(high, 2)
     (2.14, 9.57)
     """
-    if not 0 < confidence < 1:
-        raise ArgumentError(f"`confidence` must lie strictly between 0 and 1; got {confidence}.")
+    check_number("confidence", confidence, 0, 1, ends=False)
     scores = read_scores(logits, "logits")
     labels = read_labels(target, "target", scores.shape[1])
     check_same_length(logits=scores, target=labels)

@@ -13,9 +13,8 @@ from torch import Tensor
 
 from untrue import functional
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, scaled_penalty
-from untrue.budgets.confidence import check_confidence
 from untrue.budgets.regions import GroupsLike
-from untrue.checks import check_number
+from untrue.checks import check_confidence, check_number
 from untrue.errors import ArgumentError
 from untrue.functional.contract import as_penalty
 from untrue.losses.bilinear import MixedLoss

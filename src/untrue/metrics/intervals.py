@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from untrue.errors import ArgumentError
 from untrue.metrics.inputs import FloatArray
 from untrue.optional import need
 
@@ -73,9 +72,3 @@ def percentile_interval(value: float, resampled: FloatArray, confidence: float) 
     # By order statistics: interpolating between inf and inf, as an adjusted cost may be, is nan.
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
     return Interval(value, float(low), float(high), confidence)
-
-
-def check_confidence(confidence: float) -> None:
-    """A confidence lies strictly between 0 and 1."""
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise ArgumentError(f"`confidence` must lie strictly between 0 and 1; got {confidence!r}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
@@ -22,7 +23,7 @@ from untrue.metrics.inputs import (
     read_groups,
     read_subset,
 )
-from untrue.metrics.intervals import Interval, check_confidence, percentile_interval
+from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.measures import (
     Confusion,
     adjusted,
@@ -156,7 +157,7 @@ def summary(
     cells = read_confusion(cm)
     n_resamples = read_count(resamples, "resamples", least=0)
     n_abstained = read_count(abstained, "abstained", least=0)
-    check_confidence(confidence)
+    check_number("confidence", confidence, 0, 1, ends=False)
     if (probs is None) != (true is None):
         raise ArgumentError("`probs` and `true` go together; got only one of them.")
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, read_confusion
 from untrue.metrics.inputs import (
@@ -20,7 +21,7 @@ from untrue.metrics.inputs import (
     read_count,
     to_numpy,
 )
-from untrue.metrics.intervals import Interval, check_confidence, percentile_interval
+from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
 
@@ -52,7 +53,7 @@ def bootstrap(
     Interval(value=0.1, low=0.065, high=0.145, confidence=0.95)
     """
     n_resamples = read_count(resamples, "resamples")
-    check_confidence(confidence)
+    check_number("confidence", confidence, 0, 1, ends=False)
     rng = np.random.default_rng(seed)
     if not data:
         raise ArgumentError("`bootstrap` needs data after the measure; got none.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_seed
+from untrue.checks import check_number, check_seed
 from untrue.errors import ArgumentError, DataError
 
 Indices = npt.NDArray[np.int64]
@@ -38,8 +38,7 @@ def split_by_share(
     which gets at least one.
     """
     for name, share in (("test_share", test_share), ("validation_share", validation_share)):
-        if not 0 < share < 0.9:
-            raise ArgumentError(f"`{name}` must lie strictly between 0 and 0.9; got {share}.")
+        check_number(name, share, 0, 0.9, ends=False)
     check_seed(seed)
     if len(labels) < FEWEST:
         raise DataError(f"At least {FEWEST} examples are needed to learn from; got {len(labels)}.")

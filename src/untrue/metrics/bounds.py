@@ -8,13 +8,20 @@ speak as clearly for "within the limit", were it not so.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.budgets.betting import cost_p_value
-from untrue.budgets.confidence import check_confidence, special_functions
+from untrue.checks import check_confidence
+from untrue.metrics.betting import cost_p_value
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.optional import need
+
+
+def special_functions() -> Any:
+    """SciPy has the quantiles; it is imported on first use."""
+    return need("scipy.special", "A confidence bound (confidence=None does without)")
 
 
 def share_bound(errors: int, of: int, confidence: float) -> float:

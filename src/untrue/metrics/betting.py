@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from untrue.budgets.confidence import check_confidence
+from untrue.checks import check_confidence
 from untrue.metrics.inputs import FloatArray, IntArray
 
 # A bet that pays for rare costs: below this many standard deviations there is nothing to win.

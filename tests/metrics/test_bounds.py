@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from untrue import Budget, Penalty
-from untrue.budgets.betting import cost_bound, cost_lower_bound, cost_p_value
-from untrue.budgets.bounds import examples_needed, share_bound, share_lower_bound, share_p_value
 from untrue.errors import ArgumentError
+from untrue.metrics.betting import cost_bound, cost_lower_bound, cost_p_value
+from untrue.metrics.bounds import examples_needed, share_bound, share_lower_bound, share_p_value
 
 K = 3
 
@@ -123,7 +123,9 @@ def test_the_lower_bound_mirrors_the_upper() -> None:
 
 @pytest.mark.parametrize("confidence", [0.4, 1.0, 95, "0.95", True, float("nan")])
 def test_confidence_is_checked(confidence) -> None:
-    with pytest.raises(ArgumentError, match=r"`confidence` must lie in \[0.5, 1\), 0.95 say; got"):
+    with pytest.raises(
+        ArgumentError, match=r"`confidence` must lie in \[0.5, 1\), such as 0.95; got"
+    ):
         share_bound(1, 10, confidence)
     with pytest.raises(ArgumentError, match="`confidence` must lie"):
         cost_bound(np.array([1]), np.array([1.0]), 10, 1.0, confidence)
