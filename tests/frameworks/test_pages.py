@@ -30,6 +30,16 @@ def test_the_code_of_each_section_runs(section: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_about_onnx_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "onnx.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "examples answered as by `untrue predict`" in done.stdout
+
+
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_missing_framework_says_how_to_install_it(adapter: str) -> None:
     package = ADAPTERS[adapter]

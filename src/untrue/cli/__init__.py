@@ -39,6 +39,7 @@ COMMANDS = {
     "data": ("untrue.cli.data:app", "List, fetch and check the data sets."),
     "fit": ("untrue.cli.fit:app", "Train a classifier on your own data by what mistakes cost."),
     "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),
+    "export": ("untrue.cli.export:app", "Write a fitted model as one ONNX graph."),
     "audit": ("untrue.cli.audit:app", "Say what the mistakes in a file of predictions cost."),
     "calibrate": ("untrue.cli.calibrate:app", "Make probabilities as sure as they are right."),
     "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),

@@ -90,16 +90,7 @@ def predict(
     model = load_model(Path(model)) if isinstance(model, str | Path) else model
     source = _as_source(model, data)
     decision = default_decision(model) if decision is None else decision
-    if decision not in DECISIONS:
-        raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
-    if decision == "tuned" and model.decision is None:
-        raise ArgumentError(
-            "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
-        )
-    if decision != "cost" and (abstain_cost is not None or penalty is not None):
-        what = "--abstain-cost" if abstain_cost is not None else "--penalty"
-        why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
-        raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
+    check_decision(model, decision, abstain_cost, penalty)
     costs = model.penalty if penalty is None else penalty_over(penalty, model.classes)
     scores = model.scores(source.inputs(model.preprocessing), source=str(source.path))
     probs = class_probs(scores, model.link, model.temperature)
@@ -112,6 +103,22 @@ def predict(
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
     return Predictions(model.classes, predicted, probs, source.ids(), source.labels)
+
+
+def check_decision(
+    model: Model, decision: str, abstain_cost: float | None, penalty: Penalty | None
+) -> None:
+    """A way to decide that the model has, with no option that belongs to another."""
+    if decision not in DECISIONS:
+        raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
+    if decision == "tuned" and model.decision is None:
+        raise ArgumentError(
+            "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
+        )
+    if decision != "cost" and (abstain_cost is not None or penalty is not None):
+        what = "--abstain-cost" if abstain_cost is not None else "--penalty"
+        why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
+        raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
 
 
 def _as_source(model: Model, data: Any) -> Source:

@@ -1,0 +1,71 @@
+"""`untrue export`: a fitted model for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from untrue.errors import ArgumentError
+
+app = typer.Typer()
+
+EXAMPLE = "Example: `untrue export model --decide cost --out model.onnx`"
+FORMATS = ("onnx",)
+
+
+@app.command(epilog=EXAMPLE)
+def export(
+    model: Annotated[
+        Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write, .onnx.")] = Path("model.onnx"),
+    form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "onnx",
+    decide: Annotated[
+        str | None, typer.Option(help="argmax, cost or tuned, as in `untrue predict`.")
+    ] = None,
+    abstain_cost: Annotated[
+        float | None,
+        typer.Option(help="With --decide cost: give no answer where the best costs more."),
+    ] = None,
+    penalty: Annotated[
+        Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
+    ] = None,
+    pixels: Annotated[
+        str, typer.Option(help="What images come as: uint8, or float32 on the scale learned from.")
+    ] = "uint8",
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Data to compare with `untrue predict`; else drawn at random."),
+    ] = None,
+) -> None:
+    """Write a fitted model and its decision as one ONNX graph, from raw values to answers.
+
+    The graph takes the columns of the table as they are (or images), and gives the answer, class
+    probabilities and scores. It is compared with `untrue predict` before it is written.
+    """
+    if form not in FORMATS:
+        raise ArgumentError(f"`--format` must be {' or '.join(FORMATS)}; got {form!r}.")
+    from untrue.tools.exporting.onnx_file import check_onnx_target, export_onnx, write_onnx
+
+    check_onnx_target(out, model)
+    from untrue.penalty import Penalty
+    from untrue.tools.exporting.onnx_check import check_onnx
+    from untrue.tools.fitting.model_folder import load_model
+    from untrue.tools.fitting.predict import read_data
+
+    costs = Penalty.load(penalty) if penalty else None
+    loaded = load_model(model)
+    source = read_data(loaded, check) if check else None
+    made = export_onnx(
+        loaded, decision=decide, abstain_cost=abstain_cost, penalty=costs, pixels=pixels
+    )
+    found = check_onnx(made, loaded, source)
+    write_onnx(made, out)
+    typer.echo(
+        f"{loaded.predictor.words()}, decides by {made.decision}: {found.agree:,} of "
+        f"{found.examples:,} {'' if check else 'drawn '}examples answered as by `untrue predict`; "
+        f"probabilities differ by at most {found.greatest:.1g}"
+    )
+    typer.echo(out)

@@ -1,0 +1,1 @@
+"""A fitted model for other programs: one ONNX graph from raw values to answers."""
