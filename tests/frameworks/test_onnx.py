@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,22 +195,16 @@ def test_many_classes_by_costs() -> None:
     assert checked.agree == checked.examples
 
 
-def test_a_tuned_model_decides_as_tuned(patients: Path) -> None:
-    found = untrue.tune(
-        patients,
-        target="diagnosis",
-        penalty=COSTS,
-        budgets=["tumour->benign <= 5%"],
-        trials=0,
-        repetitions=2,
-        model="lightgbm",
-        rounds=10,
-        max_accuracy_drop=None,
-    )
-    assert found.model.decision is not None
-    made = export_onnx(found.model)
-    assert made.decision == "tuned"
-    assert check_onnx(made, found.model).agree == onnx_check.DRAWN
+def test_a_tuned_model_decides_as_tuned(fitted: FitResult) -> None:
+    tuned = Penalty.from_rules(list(CLASSES), {("tumour", "healthy"): 90.0}, default=1.0)
+    model = replace(fitted.model, decision=tuned)
+    made = export_onnx(model)
+    assert (made.decision, made.costs) == ("tuned", tuned)
+    assert check_onnx(made, model).agree == onnx_check.DRAWN
+    other = export_onnx(model, decision="argmax")
+    given = onnx_check.feeds(made, onnx_check.drawn(made, model), model)
+    first, second = (session(m.content).run(["index"], given)[0] for m in (made, other))
+    assert (first != second).any()
 
 
 def test_a_graph_that_answers_otherwise_is_refused(fitted: FitResult) -> None:
@@ -218,8 +213,6 @@ def test_a_graph_that_answers_otherwise_is_refused(fitted: FitResult) -> None:
     for node in model.graph.node:
         if node.op_type == "ArgMax" and node.output[0] == "index":
             node.op_type = "ArgMin"
-    from dataclasses import replace
-
     with pytest.raises(UntrueError, match=r"otherwise than `untrue predict`; it was not written"):
         check_onnx(replace(made, content=model.SerializeToString()), fitted.model)
     moved = replace(fitted.model, temperature=fitted.model.temperature * 1.5)
