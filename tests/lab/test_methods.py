@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from untrue.decision import calibrate, decide
+from untrue.decision import calibrate, decide, posterior
 from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import methods, scoring
@@ -66,7 +66,8 @@ def test_every_method_learns_the_digits(method: str, digits: Dataset) -> None:
         assert (result.decisions, result.temperature, result.ece) == ((), None, None)
         assert result.test_loss is None
     else:
-        assert [decision.calibrated for decision in result.decisions] == [False, True]
+        kept = [decision.rule for decision in result.decisions]
+        assert kept[:2] == ["least-cost", "least-cost-calibrated"]
         assert result.temperature is not None
         assert result.test_loss is not None
 
@@ -136,6 +137,50 @@ def test_the_calibrated_decision_uses_the_temperature_of_the_validation_images(
     raw = result.decision(COSTS)
     assert raw is not None
     assert not np.array_equal(raw, calibrated)
+
+
+@pytest.mark.filterwarnings("ignore:.*the answer to no posterior")
+@pytest.mark.parametrize("loss", registry.MIXED)
+def test_a_loss_by_costs_is_also_decided_on_the_posterior_calibrated_after(
+    loss: str, digits: Dataset, info: DatasetInfo
+) -> None:
+    config = config_of(loss, 0.7)
+    trained = train(config, digits)
+    result, labels = trained.result, digits.test_labels
+    with torch.inference_mode():
+        watched = split(config, digits).validation
+        pixels = torch.from_numpy(digits.train_images[watched]).float() / 255
+        held_back = trained.network(pixels).double().softmax(1).numpy()
+        test = trained.network(torch.from_numpy(digits.test_images).float() / 255)
+    penalty, costs = scoring.penalty(GROUPS, info), scoring.penalty(COSTS, info)
+    behind = {
+        name: np.log(np.maximum(posterior(probs, penalty, 0.7, loss), 1e-300))
+        for name, probs in (("watched", held_back), ("test", test.double().softmax(1).numpy()))
+    }
+    found = calibrate(behind["watched"], digits.train_labels[watched])
+    expected = np.zeros((10, 10), dtype=int)
+    np.add.at(expected, (labels, decide(found(behind["test"]), costs)), 1)
+    made = {decision.rule: decision.confusion for decision in result.decisions}
+    assert list(made) == ["least-cost", "least-cost-calibrated", "posterior"]
+    assert np.abs(made["posterior"] - expected).sum() <= 2
+    assert result.clipped is not None
+    assert 0.0 <= result.clipped <= 1.0
+    assert [each.rule for each in result.validated] == ["argmax", *made]
+    answers = decide(found(behind["watched"]), costs)
+    truth = digits.train_labels[watched]
+    assert result.validated[3].error == pytest.approx((answers != truth).mean(), abs=0.011)
+    charged = costs.matrix()[truth, answers].mean()
+    assert result.validated[3].cost == pytest.approx(charged, abs=0.05)
+    first = (held_back.argmax(1) != truth).mean()
+    assert result.validated[0].error == pytest.approx(first)
+
+
+def test_other_losses_have_no_posterior_of_their_own(digits: Dataset) -> None:
+    for method in ("ce", "soft-labels"):
+        result = train(config_of(method, 8.0), digits).result
+        assert [d.rule for d in result.decisions] == ["least-cost", "least-cost-calibrated"]
+        assert result.clipped is None
+        assert len(result.validated) == 3
 
 
 def test_a_temperature_of_one_changes_nothing_and_none_changes_the_order() -> None:

@@ -64,3 +64,10 @@ def test_typicality_counts_the_errors_of_all_baselines_together() -> None:
 def test_typicality_needs_baselines() -> None:
     with pytest.raises(ArgumentError, match="at least one finished baseline"):
         scoring.typical_classes([], INFO)
+
+
+def test_confidence_is_summed_and_counted_by_cell() -> None:
+    probs = np.array([[0.95, 0.05], [0.6, 0.4], [0.98, 0.02], [0.1, 0.9]], dtype=np.float32)
+    found = scoring.confidence(probs, np.array([0, 0, 1, 1]))
+    assert np.allclose(found.total, [[1.55, 0.0], [0.98, 0.9]])
+    assert found.high.tolist() == [[1, 0], [1, 0]]

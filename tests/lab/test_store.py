@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from untrue.lab.records import (
+    Confidence,
     DatasetInfo,
     Decision,
     PenaltySpec,
@@ -19,6 +20,7 @@ from untrue.lab.records import (
     RunResult,
     Setup,
     Sweep,
+    Validated,
 )
 from untrue.lab.store import FILE, Store, run_entry
 from untrue.storage import Damaged, StorageError
@@ -45,6 +47,7 @@ RESULT = RunResult(
     decisions=(
         Decision(COSTS, np.array([[5, 0], [3, 2]])),
         Decision(COSTS, np.array([[5, 0], [4, 1]]), calibrated=True),
+        Decision(COSTS, np.array([[4, 1], [4, 1]]), calibrated=True, posterior=True),
     ),
     train_losses=(0.9, 0.1 + 0.2),
     validation_losses=(0.8, 0.7),
@@ -54,6 +57,10 @@ RESULT = RunResult(
     parameters=7,
     temperature=1.25,
     ece=(0.1, 0.05),
+    confidence=Confidence(np.array([[3.5, 0.6], [1.5, 2.75]]), np.array([[3, 0], [1, 2]])),
+    train_confusion=np.array([[5, 0], [1, 4]]),
+    validated=(Validated("argmax", 0.25, 1 / 3), Validated("posterior", 0.5, 0.1)),
+    clipped=0.125,
 )
 FAILED = RunResult(
     config=CONFIG,
@@ -65,13 +72,18 @@ FAILED = RunResult(
 
 
 def same(a: RunResult, b: RunResult) -> bool:
-    plain = {"confusion": None, "decisions": ()}
-    return (
+    plain = {"confusion": None, "decisions": (), "confidence": None, "train_confusion": None}
+    if (a.confidence is None) != (b.confidence is None):
+        return False
+    if a.confidence is not None and b.confidence is not None:
+        sure = [(x.total, x.high) for x in (a.confidence, b.confidence)]
+        if not all(np.array_equal(x, y) for x, y in zip(*sure, strict=True)):
+            return False
+    return np.array_equal(a.train_confusion, b.train_confusion) and (
         dataclasses.astuple(dataclasses.replace(a, **plain))
         == dataclasses.astuple(dataclasses.replace(b, **plain))
         and np.array_equal(a.confusion, b.confusion)
-        and [(d.costs, d.calibrated) for d in a.decisions]
-        == [(d.costs, d.calibrated) for d in b.decisions]
+        and [(d.costs, d.rule) for d in a.decisions] == [(d.costs, d.rule) for d in b.decisions]
         and all(
             np.array_equal(x.confusion, y.confusion)
             for x, y in zip(a.decisions, b.decisions, strict=True)

@@ -103,6 +103,11 @@ def test_a_result_carries_all_that_a_report_needs(digits: Dataset, treated: RunC
     assert (result.epochs_run, result.best_epoch, result.train_images) == (2, 2, 400)
     assert result.test_loss is not None
     assert result.parameters == 17_258
+    assert result.confidence is not None
+    assert np.array_equal(result.confidence.total > 0, result.confusion > 0)
+    assert (result.confidence.total <= result.confusion).all()
+    assert result.train_confusion is not None
+    assert result.train_confusion.sum() == len(digits.test_labels)
     assert dict(result.provenance.versions).keys() == {"python", "untrue", "torch", "numpy"}
     assert result.provenance.device == "cpu"
     assert [(at.epoch, at.step, at.steps) for at in seen] == [(1, 8, 8), (2, 8, 8)]

@@ -13,10 +13,19 @@ from torch import Tensor
 
 from untrue.errors import UntrueWarning
 from untrue.lab import scoring
-from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunConfig
+from untrue.lab.records import (
+    Confidence,
+    Counts,
+    DatasetInfo,
+    Decision,
+    PenaltySpec,
+    RunConfig,
+    Validated,
+)
 from untrue.lab.scoring import Labels, Probs
 from untrue.losses import MultiExitLoss, registry
 from untrue.penalty import Penalty
+from untrue.tools.fitting.link import Link
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
@@ -26,13 +35,15 @@ class Method:
     """objective: outputs (N, n_outputs), target (N,) -> the mean loss.
 
     scores: outputs -> (N, k); the method's own answer is the class of the greatest score.
-    probabilistic: the softmax of the scores is what the model holds for probable.
+    probabilistic: the softmax of the scores is what the model holds for probable. link: how a loss
+    by costs moves it.
     """
 
     objective: Objective
     n_outputs: int
     scores: Callable[[Tensor], Tensor] = lambda outputs: outputs
     probabilistic: bool = True
+    link: Link | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +56,9 @@ class Scored:
     test_loss: float | None = None
     temperature: float | None = None
     ece: tuple[float, float] | None = None
+    confidence: Confidence | None = None
+    validated: tuple[Validated, ...] = ()
+    clipped: float | None = None
 
 
 def build(config: RunConfig, info: DatasetInfo) -> Method:
@@ -65,6 +79,9 @@ def build(config: RunConfig, info: DatasetInfo) -> Method:
     if entry.outputs == "costs":
         # The outputs are costs: the least is the answer, and they say nothing about probability.
         return Method(loss, k, lambda outputs: -outputs, probabilistic=False)
+    if config.penalty is not None and config.loss in registry.MIXED:
+        link = Link(config.loss, config.alpha, scoring.penalty(config.penalty, info))
+        return Method(loss, k, link=link)
     return Method(loss, k)
 
 
@@ -90,18 +107,27 @@ def score(
         confusion=scoring.count(probs, labels),
         decisions=tuple(scoring.decided(probs, labels, spec, info) for spec in config.score_on),
         test_loss=float(F.cross_entropy(scores.double(), torch.from_numpy(labels))),
+        confidence=scoring.confidence(probs, labels),
     )
     if held_back is None:
         return scored
     watched, watched_labels = held_back
     more = scoring.calibrated(
-        method.scores(watched).numpy(), watched_labels, probs, labels, config.score_on, info
+        method.scores(watched).numpy(),
+        watched_labels,
+        scores.numpy(),
+        labels,
+        config.score_on,
+        info,
+        link=method.link,
     )
     return dataclasses.replace(
         scored,
         decisions=(*scored.decisions, *more.decisions),
         temperature=more.temperature,
         ece=more.ece,
+        validated=more.validated,
+        clipped=more.clipped,
     )
 
 

@@ -12,9 +12,20 @@ import numpy.typing as npt
 from untrue.decision import Temperature, calibrate, decide
 from untrue.errors import ArgumentError, HierarchyError, UntrueWarning
 from untrue.hierarchy import Hierarchy
-from untrue.lab.records import Counts, DatasetInfo, Decision, PenaltySpec, RunResult
-from untrue.metrics import confusion_matrix, ece, typicality
+from untrue.lab.records import (
+    HIGH,
+    Confidence,
+    Counts,
+    DatasetInfo,
+    Decision,
+    PenaltySpec,
+    Rule,
+    RunResult,
+    Validated,
+)
+from untrue.metrics import confusion_matrix, ece, expected_cost, total_error, typicality
 from untrue.penalty import Penalty, TreePenalty
+from untrue.tools.fitting.link import Link
 
 Probs = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int64]
@@ -24,12 +35,15 @@ Labels = npt.NDArray[np.int64]
 class Calibration:
     """The temperature found on held-out scores, and the ECE of the test images (raw, calibrated).
 
-    decisions: by least expected cost, from the calibrated probabilities.
+    decisions: by least expected cost, from the calibrated probabilities. validated: each way to
+    decide on the held-out images.
     """
 
     temperature: float
     ece: tuple[float, float]
     decisions: tuple[Decision, ...]
+    validated: tuple[Validated, ...] = ()
+    clipped: float | None = None
 
 
 def penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
@@ -86,18 +100,74 @@ def tempered(probs: Probs, temperature: float) -> Probs:
 def calibrated(
     held_back: npt.NDArray[np.floating],
     held_back_labels: Labels,
-    probs: Probs,
+    scores: npt.NDArray[np.floating],
     labels: Labels,
     specs: Sequence[PenaltySpec],
     info: DatasetInfo,
+    *,
+    link: Link | None = None,
 ) -> Calibration:
-    """The test images decided once more at the temperature that suits the held-back scores."""
+    """The test images decided once more at the temperature that suits the held-back scores.
+
+    link: of a loss by costs: they are also decided on the posterior behind the scores, whose
+    temperature is found in the same way, so that the costs count once.
+    """
+    raw, watched = softmax(scores), softmax(held_back)
+    found = fitted_temperature(held_back, held_back_labels)
+    made = [decided(raw, labels, spec, info, temperature=found) for spec in specs]
+    ways: dict[Rule, Probs] = {"argmax": watched, "least-cost": watched}
+    ways["least-cost-calibrated"] = tempered(watched, found)
+    clipped = None
+    if link is not None and link.moves:
+        behind, behind_watched = link.logits(scores), link.logits(held_back)
+        suits = Temperature(fitted_temperature(behind_watched, held_back_labels))
+        for spec in specs:
+            counts = decided(np.asarray(suits(behind), np.float32), labels, spec, info).confusion
+            made.append(Decision(spec, counts, calibrated=True, posterior=True))
+        ways["posterior"] = np.asarray(suits(behind_watched), np.float32)
+        clipped = link.outside(scores)
+    return Calibration(
+        found,
+        (ece(raw, labels), ece(tempered(raw, found), labels)),
+        tuple(made),
+        tuple(_validated(rule, p, held_back_labels, specs[0], info) for rule, p in ways.items())
+        if specs
+        else (),
+        clipped,
+    )
+
+
+def fitted_temperature(scores: npt.NDArray[np.floating], labels: Labels) -> float:
+    """The temperature under which the labels are most probable."""
     with warnings.catch_warnings():
         # A model no better than chance: its even probabilities are the right ones.
         warnings.simplefilter("ignore", UntrueWarning)
-        found = calibrate(held_back, held_back_labels).temperature
-    made = tuple(decided(probs, labels, spec, info, temperature=found) for spec in specs)
-    return Calibration(found, (ece(probs, labels), ece(tempered(probs, found), labels)), made)
+        return calibrate(scores, labels).temperature
+
+
+def softmax(scores: npt.NDArray[np.floating]) -> Probs:
+    return np.asarray(Temperature(1.0)(scores), dtype=np.float32)
+
+
+def confidence(probs: Probs, labels: Labels) -> Confidence:
+    """How sure the most probable labels are, by [true, predicted]."""
+    answers, k = probs.argmax(axis=1), probs.shape[1]
+    sure = probs[np.arange(len(probs)), answers].astype(np.float64)
+    total = np.zeros((k, k))
+    np.add.at(total, (labels, answers), sure)
+    high = sure > HIGH
+    counts = confusion_matrix(labels[high], answers[high], k)
+    return Confidence(total, np.asarray(counts, dtype=np.int64))
+
+
+def _validated(
+    rule: Rule, probs: Probs, labels: Labels, spec: PenaltySpec, info: DatasetInfo
+) -> Validated:
+    counts = count(probs, labels)
+    if rule != "argmax":
+        counts = decided(probs, labels, spec, info).confusion
+    cost = float(expected_cost(counts, penalty(spec, info)))
+    return Validated(rule, float(total_error(counts)), cost)
 
 
 def typical_classes(baselines: list[RunResult], info: DatasetInfo) -> tuple[int, ...]:

@@ -16,12 +16,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.lab.records import (
+    Confidence,
     Counts,
     DatasetInfo,
     Decision,
@@ -32,6 +33,7 @@ from untrue.lab.records import (
     RunConfig,
     RunResult,
     Sweep,
+    Validated,
 )
 from untrue.lab.specs import fields_of
 from untrue.storage import Damaged, Entry, Storage, StorageError, entry_id, read_as
@@ -39,7 +41,8 @@ from untrue.storage import Damaged, Entry, Storage, StorageError, entry_id, read
 FILE = "runs.sqlite"
 RUN, SWEEP, DATASET = "run", "sweep", "dataset"
 OTHER = "Choose another --out."
-CONFUSION, PROBS = "confusion", "probs"
+CONFUSION, PROBS, TRAIN = "confusion", "probs", "train confusion"
+SURE, HIGH = "confidence", "high confidence"
 STATES = ("ok", "failed")
 # What of a run has confusion matrices of its own: the name of its arrays, and of its field.
 _NESTED = {"decision": "decisions", "exit": "exits", "stop": "stops"}
@@ -95,7 +98,7 @@ class Store:
         if not isinstance(entry, Entry):
             raise StorageError(f"There is no whole run {run_id} in {self.path} to score.")
         result, probs = _to_run(entry), entry.arrays.get(PROBS)
-        scored = {(d.costs, d.calibrated): d for d in (*result.decisions, *decisions)}
+        scored = {(d.costs, d.rule): d for d in (*result.decisions, *decisions)}
         self.add(dataclasses.replace(result, decisions=tuple(scored.values())), probs=probs)
 
     def add_dataset(self, info: DatasetInfo) -> None:
@@ -181,7 +184,11 @@ def _whole(found: T | Damaged | None) -> T | None:
 
 
 def _from_run(result: RunResult, probs: npt.NDArray[np.float32] | None) -> Entry:
-    arrays = {CONFUSION: result.confusion}
+    arrays: dict[str, npt.NDArray[Any]] = {CONFUSION: result.confusion}
+    if result.train_confusion is not None:
+        arrays[TRAIN] = result.train_confusion
+    if result.confidence is not None:
+        arrays |= {SURE: result.confidence.total, HIGH: result.confidence.high}
     for kind, records in _NESTED.items():
         for number, record in enumerate(getattr(result, records)):
             arrays[f"{kind} {number}"] = record.confusion
@@ -189,11 +196,13 @@ def _from_run(result: RunResult, probs: npt.NDArray[np.float32] | None) -> Entry
         **fields_of(result),
         "config": result.config.to_dict(),
         "provenance": fields_of(result.provenance),
-        "decisions": [[d.costs.to_dict(), d.calibrated] for d in result.decisions],
+        "decisions": [[d.costs.to_dict(), d.calibrated, d.posterior] for d in result.decisions],
+        "validated": [[v.rule, v.error, v.cost] for v in result.validated],
         "exits": [[e.work, e.temperature] for e in result.exits],
         "stops": [[s.threshold, s.seconds, s.saved, s.by_exit] for s in result.stops],
     }
-    del facts["confusion"]
+    for name in ("confusion", "train_confusion", "confidence"):
+        del facts[name]
     return Entry(
         RUN,
         result.run_id,
@@ -209,9 +218,12 @@ def _to_run(entry: Entry) -> RunResult:
         raise ValueError(f"its status is {fields['status']!r}")
     k = len(entry.arrays[CONFUSION])
     decisions = tuple(
-        Decision(PenaltySpec.from_dict(costs), _counts(entry, f"decision {number}", k), calibrated)
-        for number, (costs, calibrated) in enumerate(fields.pop("decisions"))
+        Decision(PenaltySpec.from_dict(costs), _counts(entry, f"decision {number}", k), *how)
+        for number, (costs, *how) in enumerate(fields.pop("decisions"))
     )
+    sure = None
+    if SURE in entry.arrays:
+        sure = Confidence(_square(entry, SURE, k, np.float64), _counts(entry, HIGH, k))
     exits = tuple(
         ExitResult(work, _counts(entry, f"exit {number}", k), temperature)
         for number, (work, temperature) in enumerate(fields.pop("exits"))
@@ -231,13 +243,20 @@ def _to_run(entry: Entry) -> RunResult:
         decisions=decisions,
         exits=exits,
         stops=stops,
+        confidence=sure,
+        train_confusion=_counts(entry, TRAIN, k) if TRAIN in entry.arrays else None,
+        validated=tuple(Validated(*each) for each in fields.pop("validated", ())),
         **fields,
     )
 
 
 def _counts(entry: Entry, name: str, k: int) -> Counts:
+    return _square(entry, name, k, np.int64)
+
+
+def _square(entry: Entry, name: str, k: int, kind: type[np.generic]) -> npt.NDArray[Any]:
     found = entry.arrays[name]
-    if found.dtype != np.int64 or found.shape != (k, k):
+    if found.dtype != kind or found.shape != (k, k):
         raise ValueError(f"{name} has the shape {found.shape}, not ({k}, {k})")
     return found
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from untrue.lab import methods
+from untrue.lab import methods, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.exit_scores import score_exits
 from untrue.lab.machine import provenance
@@ -25,6 +25,7 @@ from untrue.training.examples import Examples
 from untrue.training.loop import train_new
 from untrue.training.machine import pick_device
 from untrue.training.progress import Progress
+from untrue.training.splits import limited
 
 Arrays = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
 
@@ -89,6 +90,10 @@ def train(
         held_back=(_outputs(network, watched), parts.validation[1]) if config.calibrate else None,
     )
     exits, stops = score_exits(network, config, info, test, watched)
+    seen = limited(parts.train[1], len(parts.test[1]))
+    answers = method.scores(
+        _outputs(network, Examples.place(parts.train[0][seen], parts.train[1][seen], place))
+    )
     result = RunResult(
         config=config,
         status="ok",
@@ -107,6 +112,10 @@ def train(
         ece=scored.ece,
         exits=exits,
         stops=stops,
+        confidence=scored.confidence,
+        train_confusion=scoring.count(answers.numpy(), parts.train[1][seen]),
+        validated=scored.validated,
+        clipped=scored.clipped,
     )
     return Trained(result, scored.probs, network)
 

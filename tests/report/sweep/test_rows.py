@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from untrue import metrics
-from untrue.lab.records import DatasetInfo, Sweep
+from untrue.lab.records import Confidence, DatasetInfo, Sweep, Validated
 from untrue.lab.store import Store
 from untrue.report.sweep.rows import Collected, collect, to_csv
 
@@ -141,3 +141,39 @@ def test_a_baseline_known_from_a_smaller_sweep_is_read_on_the_new_sweeps_zones(
     fill(tmp_path, "demo", digits, zone_size=(3, 6), skip=lambda c: c.is_baseline)
     sizes = {r.zone_size for r in collected(tmp_path).rows if r.loss == "cross-entropy"}
     assert sizes == {3, 6}
+
+
+def test_a_run_with_more_evidence_has_it_in_its_rows(
+    tmp_path: Path, fill: Callable[..., Sweep], things: DatasetInfo
+) -> None:
+    sweep = fill(tmp_path, "hierarchy", things, repetitions=1)
+    config = sweep.configs[1]
+    with Store.write(tmp_path) as store:
+        old = store.result(config.run_id)
+        assert old is not None
+        k = len(old.confusion)
+        group = things.group_of()
+        across = group[:, None] != group
+        sure = np.where(across, 0.75, 0.5) * old.confusion
+        store.add(
+            dataclasses.replace(
+                old,
+                confidence=Confidence(sure, old.confusion // 2),
+                train_confusion=np.eye(k, dtype=np.int64) + across,
+                validated=(Validated("argmax", 0.25, 2.5), Validated("least-cost", 0.5, 1.5)),
+                clipped=0.5,
+            )
+        )
+    rows = {r.decision: r for r in collected(tmp_path).rows if r.run_id == config.run_id}
+    plain, least = rows["argmax"], rows["least-cost"]
+    assert plain.zone_error_confidence_pct == pytest.approx(75.0)
+    inside, outside = ((old.confusion * m).sum() for m in (~across, across))
+    inside -= old.confusion.trace()
+    assert plain.error_confidence_pct == pytest.approx(
+        100 * (0.5 * inside + 0.75 * outside) / (inside + outside)
+    )
+    assert plain.confident_zone_errors == (old.confusion // 2)[across].sum()
+    assert plain.train_error_pct == pytest.approx(100 * across.sum() / (across.sum() + k))
+    assert plain.train_coarse_error_pct == plain.train_error_pct
+    assert (plain.validation_error_pct, plain.validation_cost) == (25.0, 2.5)
+    assert (least.validation_error_pct, least.error_confidence_pct) == (50.0, None)

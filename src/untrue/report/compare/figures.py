@@ -144,17 +144,22 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
     )
 
 
+# Of the decisions by least expected cost the one that is drawn: the last that there is.
+DRAWN = ("least-cost", "least-cost-calibrated", "posterior")
+
+
 def _drawn(comparison: Comparison) -> list[Arm]:
-    """Every setting, but of the two least-cost decisions only the calibrated where there is one."""
-    calibrated = {
-        (arm.loss, arm.alpha, arm.strength)
-        for arm in comparison.settings
-        if arm.decision == "least-cost-calibrated"
-    }
+    """Every setting, but of its decisions by least cost only the one that counts costs once."""
+    best: dict[tuple[str, float, float | None], int] = {}
+    for arm in comparison.settings:
+        if arm.decision in DRAWN:
+            place, key = DRAWN.index(arm.decision), (arm.loss, arm.alpha, arm.strength)
+            best[key] = max(place, best.get(key, 0))
     return [
         arm
         for arm in comparison.settings
-        if arm.decision != "least-cost" or (arm.loss, arm.alpha, arm.strength) not in calibrated
+        if arm.decision not in DRAWN
+        or DRAWN.index(arm.decision) == best[arm.loss, arm.alpha, arm.strength]
     ]
 
 
@@ -216,7 +221,11 @@ def _label(comparison: Comparison, measure: str) -> str:
 
 def _calibrated(comparison: Comparison) -> str:
     there = any(arm.decision == "least-cost-calibrated" for arm in comparison.settings)
-    return ", from calibrated probabilities" if there else ""
+    behind = any(arm.decision == "posterior" for arm in comparison.settings)
+    if not there:
+        return ""
+    more = " (of bilinear losses: of the posterior behind them)" if behind else ""
+    return f", from calibrated probabilities{more}"
 
 
 def _legend(comparison: Comparison, measure: str) -> str:

@@ -25,6 +25,7 @@ DECISIONS = {
     "argmax": "most probable",
     "least-cost": "least cost",
     "least-cost-calibrated": "least cost, calibrated",
+    "posterior": "least cost on the posterior",
 }
 
 

@@ -26,7 +26,7 @@ from untrue.metrics.confusion import read_confusion
 from untrue.penalty import Penalty
 from untrue.storage import Damaged
 
-Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "early-exit"]
+Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "posterior", "early-exit"]
 Kind = Literal["zone", "hierarchy", "small", "exits", "compare"]
 Zone: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -48,6 +48,11 @@ class Row:
     about, from 1; None: the last, or with early stopping any. work: multiplications for an image
     up to that exit. threshold: of early stopping; saved_pct: the multiplications it saved;
     answer_seconds: what answering all test images took.
+    error_confidence_pct: mean probability of the answers that are errors; zone_error_confidence_pct
+    of those in the zone (of super-classes: in the wrong one). confident_*: how many errors have
+    a probability above 90 %. train_*: the measure on training images, as many as test images.
+    validation_*: on the validation images. clipped_pct: images whose probabilities stand for no
+    posterior.
     """
 
     sweep: str
@@ -88,6 +93,18 @@ class Row:
     threshold: float | None = None
     saved_pct: float | None = None
     answer_seconds: float | None = None
+    error_confidence_pct: float | None = None
+    zone_error_confidence_pct: float | None = None
+    confident_errors: int | None = None
+    confident_zone_errors: int | None = None
+    train_error_pct: float | None = None
+    train_zone_errors: int | None = None
+    train_zone_share_pct: float | None = None
+    train_coarse_error_pct: float | None = None
+    train_errors_in_superclass_pct: float | None = None
+    validation_error_pct: float | None = None
+    validation_cost: float | None = None
+    clipped_pct: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,12 +190,7 @@ def _rows(
         zone = PenaltySpec("zone", 1.0, 0.0, cells) if cells else by_matrix
         made: list[tuple[str, str, Counts, dict[str, Any]]] = [("argmax", "", result.confusion, {})]
         made += [
-            (
-                "least-cost-calibrated" if decision.calibrated else "least-cost",
-                _costs(decision.costs),
-                decision.confusion,
-                {},
-            )
+            (decision.rule, _costs(decision.costs), decision.confusion, {})
             for decision in result.decisions
             if decision.costs.cells == cells and decision.costs in config.score_on
         ]
@@ -186,8 +198,10 @@ def _rows(
         for rule, costs, confusion, more in made:
             counted = _counted(confusion, info, zone, scored, small)
             ece = None
-            if result.ece is not None and not more:
-                ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
+            if not more:
+                if result.ece is not None and rule != "posterior":
+                    ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
+                more = _evidence(result, rule, info, zone, scored)
             yield Row(
                 sweep=sweep.name,
                 scale=sweep.scale,
@@ -214,6 +228,41 @@ def _rows(
                 **more,
                 **counted,  # type: ignore[arg-type]
             )
+
+
+def _evidence(
+    result: RunResult,
+    rule: str,
+    info: DatasetInfo,
+    zone: PenaltySpec | None,
+    charged: PenaltySpec | None,
+) -> dict[str, Any]:
+    """What is kept of a run beside its confusion matrices, for one way to decide."""
+    found: dict[str, Any] = {}
+    for each in result.validated:
+        if each.rule == rule:
+            found = {"validation_error_pct": 100.0 * each.error, "validation_cost": each.cost}
+    if rule == "posterior" and result.clipped is not None:
+        found["clipped_pct"] = 100.0 * result.clipped
+    if rule != "argmax":
+        return found
+    if result.confidence is not None:
+        wrong = ~np.eye(len(result.confusion), dtype=bool)
+        parts = {"": wrong}
+        costly = zone or charged
+        if costly is not None:
+            parts["zone_"] = wrong & _mask(costly, info)
+        for name, cells in parts.items():
+            count, sure = result.confusion[cells].sum(), result.confidence.total[cells].sum()
+            found[f"{name}error_confidence_pct"] = 100.0 * sure / count if count else math.nan
+            found[f"confident_{name}errors"] = int(result.confidence.high[cells].sum())
+    if result.train_confusion is not None and result.train_confusion.sum():
+        counted = _counted(result.train_confusion, info, zone, None, ())
+        found["train_error_pct"] = counted["total_error_pct"]
+        for name in ("zone_errors", "zone_share_pct", "coarse_error_pct"):
+            found[f"train_{name}"] = counted[name]
+        found["train_errors_in_superclass_pct"] = counted["errors_in_superclass_pct"]
+    return found
 
 
 def _of_exits(result: RunResult, costs: str) -> list[tuple[str, str, Counts, dict[str, Any]]]:
