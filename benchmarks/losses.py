@@ -142,7 +142,7 @@ def losses(k: int) -> dict[str, Step]:
 def rivals(k: int) -> dict[str, Step]:
     """The other losses of the comparison that take k outputs, by a tree."""
     tree = taxonomy(k)
-    made_of = {"tree": tree, "penalty": Penalty.from_hierarchy(tree)}
+    made_of = {"hierarchy": tree, "penalty": Penalty.from_hierarchy(tree)}
     return {
         f"rival: {entry.name}": entry.loss_class(*(made_of[need] for need in entry.needs))
         for entry in registry.COMPARED[1:]

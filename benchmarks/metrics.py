@@ -1,7 +1,7 @@
 """Seconds for an evaluation of 10 million examples with 1,000 classes, and of its parts.
 
-Labels to confusion matrix to summary (with a penalty, a tree, groups and a zone), for each form of
-penalty; then the same with bootstrap intervals. The goal is 2 s for the evaluation.
+Labels to confusion matrix to summary (with a penalty, a hierarchy, groups and a zone), for each
+form of penalty; then the same with bootstrap intervals. The goal is 2 s for the evaluation.
 Run: `python -m benchmarks.metrics`.
 """
 
@@ -49,7 +49,7 @@ def main() -> None:
         return metrics.summary(
             metrics.confusion_matrix(true, predicted, CLASSES),
             penalty=penalty,
-            tree=tree,
+            hierarchy=tree,
             groups=groups,
             zone=zone,
             resamples=resamples,

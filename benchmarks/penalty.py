@@ -83,7 +83,7 @@ def jobs(folder: Path) -> list[Job]:
         Job("hierarchy from CSV, 100,000 leaves", lambda: Hierarchy.from_csv(large), goal=5.0),
         Job("tree penalty from JSON", lambda: Penalty.load(saved)),
         Job("tree penalty to JSON", lambda: tree.save(folder / "again.json")),
-        Job("layout of the tree", lambda: TreePenalty(tree.tree, tree.height_costs).layout),
+        Job("layout of the tree", lambda: TreePenalty(tree.hierarchy, tree.height_costs).layout),
     ]
     forms: dict[str, Penalty] = {"rules": rules, "tree": tree}
     for form, penalty in forms.items():

@@ -155,8 +155,8 @@ def exit_early(
     """For each example the answer of the first exit whose expected cost is below a threshold.
 
     probs      of each exit, the first one first: (N, k), rows that sum to 1
-    penalty    what a mistake costs; or `Actions`, such as the nodes of a tree: "some bird" from
-               exit 1, where that is all that can be said
+    penalty    what a mistake costs; or `Actions`, such as the nodes of a hierarchy: "some bird"
+               from exit 1, where no more is sure
     threshold  in the units of the penalty: 0 asks the last exit for everything, infinity the first
     budget     instead of a threshold: texts like "across groups <= 10%", or `Budget`s. The
                threshold is then the largest that can be shown to keep them (`find_exit_rule`)

@@ -137,20 +137,23 @@ class ZoneErrors(ConfusionMetric):
 
 
 class MistakeSeverity(ConfusionMetric):
-    """Mean height of the errors in a tree: `untrue.metrics.mistake_severity`; nan without errors.
+    """Mean height of the errors in a hierarchy (`untrue.metrics.mistake_severity`); nan if none.
 
     More errors among near classes lower it: never report it without the total error.
     """
 
-    def __init__(self, tree: Hierarchy, *, ignore_index: int | None = None, **options: Any) -> None:
-        measure = partial(metrics.mistake_severity, tree=tree)
-        super().__init__(tree.n_classes, measure, ignore_index, **options)
+    def __init__(
+        self, hierarchy: Hierarchy, *, ignore_index: int | None = None, **options: Any
+    ) -> None:
+        measure = partial(metrics.mistake_severity, hierarchy=hierarchy)
+        super().__init__(hierarchy.n_classes, measure, ignore_index, **options)
 
 
 class CoarseError(ConfusionMetric):
     """Share of the examples put into the wrong super-class: `untrue.metrics.coarse_error`.
 
-    groups   the group of each class (k,), as `tree.coarsen(level)` gives, or {group: its classes}
+    groups   the group of each class (k,), as `hierarchy.coarsen(level)` gives; or a dict from
+             group to its classes
     classes  the names of all classes in order, where the dict has names
     """
 

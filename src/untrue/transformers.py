@@ -75,14 +75,14 @@ def compute_loss_func(loss: PenaltyLoss) -> Callable[..., torch.Tensor]:
 def compute_metrics(
     penalty: Penalty | Any,
     *,
-    tree: Hierarchy | None = None,
+    hierarchy: Hierarchy | None = None,
     groups: Groups | None = None,
     ignore_index: int = -100,
 ) -> Callable[[Any], dict[str, float]]:
     """The `compute_metrics` of a Trainer: total_error, expected_cost and zone_errors.
 
-    With `tree` mistake_severity too, with `groups` coarse_error; see `untrue.metrics`. The answer
-    is the class of the greatest logit.
+    With `hierarchy` mistake_severity too, with `groups` coarse_error; see `untrue.metrics`. The
+    answer is the class of the greatest logit.
     """
     costs = penalty if isinstance(penalty, Penalty) else Penalty.from_matrix(penalty)
 
@@ -96,8 +96,8 @@ def compute_metrics(
             "expected_cost": metrics.expected_cost(cm, costs),
             "zone_errors": float(metrics.zone_errors(cm, costs)),
         }
-        if tree is not None:
-            found["mistake_severity"] = metrics.mistake_severity(cm, tree)
+        if hierarchy is not None:
+            found["mistake_severity"] = metrics.mistake_severity(cm, hierarchy)
         if groups is not None:
             found["coarse_error"] = metrics.coarse_error(cm, groups, classes=costs.classes)
         return found

@@ -291,7 +291,7 @@ def test_many_classes_make_no_matrix() -> None:
         (
             "across groups <= 1%",
             {"groups": Hierarchy.from_dict({"all": CLASSES})},
-            "the tree has no groups between its root and classes",
+            "the hierarchy has no groups between its root and classes",
         ),
         ("across groups <= 1%", {"groups": [0, 0, 1, 1]}, "`groups` must be {group: its classes}"),
         ("zone <= 1%", {"zone_above": 20.0}, "none of its mistakes costs more than 20"),

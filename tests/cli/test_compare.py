@@ -187,7 +187,7 @@ def test_own_data_are_compared_too(folder: Path) -> None:
     words = ["compare", "--data", "wine.csv", "--target", "wine", "--penalty", "costs.toml", *ONE]
     done = run(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
     assert done.returncode == 0, done.stderr
-    assert "Left out: hxe needs a tree of classes, and this penalty has none." in done.stdout
+    assert "Left out: hxe needs a hierarchy, and this penalty has none." in done.stdout
     assert "compare on wine.csv, scale smoke: 8 models" in done.stdout
     assert done.stdout.splitlines()[-1] == "runs/report.html"
     with Store.read(folder / "runs") as store:
@@ -238,7 +238,7 @@ def test_a_limit_on_the_training_images_scales_the_default_validation(
         (["--data", "wine.csv"], "Name the column to learn with --target."),
         (["--target", "wine"], "target is for own data"),
         (["--methods", "ce,magic"], "Unknown method 'magic'."),
-        (["--methods", "hxe"], "The method hxe needs a tree of classes, and this penalty has none"),
+        (["--methods", "hxe"], "The method hxe needs a hierarchy, and this penalty has none"),
         (["--strength", "bilinear=strong"], "must be numbers with commas between"),
         (["--strength", "bilinear=2"], "`alpha` must lie in [0, 1]; got 2.0."),
         (["--penalty", "zone:91"], "1 to 90 with 10 classes; got '91'"),

@@ -196,15 +196,18 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
     [
         (["show", "nowhere.toml"], "No such file or directory (nowhere.toml)"),
         (["show", "costs.txt"], "a penalty file ends in .csv, .json, .toml, .npy; got '.txt'"),
-        (["new"], "Name the classes (--classes a,b,c) or give a tree (--hierarchy)."),
-        (["new", "--ordinal"], "--ordinal goes with --classes, in their order, and with no tree."),
+        (["new"], "Name the classes (--classes a,b,c) or give a file (--hierarchy)."),
+        (
+            ["new", "--ordinal"],
+            "--ordinal goes with --classes, in their order, and with no hierarchy.",
+        ),
         (["new", "--classes", "a"], "needs at least two classes; got 1"),
         (
             ["new", "--classes", "a,,b"],
             "separated by single commas, and quoted where they hold one (\"a, b\",c); got 'a,,b'.",
         ),
         (["new", "--classes", "a,b", "--out", "x.csv"], "must end in .toml"),
-        (["new", "--hierarchy", "tree.txt"], "a tree of classes ends in .csv or .json"),
+        (["new", "--hierarchy", "tree.txt"], "a hierarchy ends in .csv or .json"),
         (
             ["suggest", "--confusion", "cm.csv", "--rule", "tumor->benign=2"],
             "did you mean 'tumour'",

@@ -95,7 +95,7 @@ def trainer(kind: str, folder: Path, *, batch: int = 4, accumulate: int = 1) -> 
         train_dataset=data(kind),
         eval_dataset=data(kind),
         compute_loss_func=compute_loss_func(LOSS),
-        compute_metrics=compute_metrics(COSTS, tree=TREE, groups=GROUPS),
+        compute_metrics=compute_metrics(COSTS, hierarchy=TREE, groups=GROUPS),
     )
 
 

@@ -191,8 +191,8 @@ def test_methods_that_cannot_take_part_are_left_out_or_refused_by_name() -> None
         *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "sosr"),
         *("squared-emd", "focal"),
     ]
-    assert notes[0] == "Left out: soft-labels needs a tree of classes, and this penalty has none."
-    with pytest.raises(ArgumentError, match="The method soft-labels needs a tree of classes"):
+    assert notes[0] == "Left out: soft-labels needs a hierarchy, and this penalty has none."
+    with pytest.raises(ArgumentError, match="The method soft-labels needs a hierarchy"):
         comparison.comparison_plan(FLAT, Costs(zone_size=5), methods, settings, all_named=True)
     kept, notes = comparison.comparison_plan(INFO, GROUPS, methods, settings)
     assert [name for name, _ in kept.methods] == [n for n in METHODS if n != "class-weighted"]

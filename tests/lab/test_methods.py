@@ -93,7 +93,7 @@ def test_the_conditional_softmax_has_an_output_for_each_node(info: DatasetInfo) 
 def test_hierarchical_cross_entropy_weighs_coarse_decisions_most(info: DatasetInfo) -> None:
     method = methods.build(config_of("hxe", 2.0), info)
     logits, target = torch.randn(5, 10), torch.arange(5)
-    published = HierarchicalLoss(scoring.tree(GROUPS, info), decay=2.0, by="depth")
+    published = HierarchicalLoss(scoring.hierarchy(GROUPS, info), decay=2.0, by="depth")
     assert torch.equal(method.objective(logits, target), published(logits, target))
 
 
@@ -193,8 +193,8 @@ def test_a_temperature_of_one_changes_nothing_and_none_changes_the_order() -> No
 
 
 def test_a_matrix_may_bring_its_tree_and_a_zone_has_none(info: DatasetInfo) -> None:
-    tree = scoring.tree(GROUPS, info)
+    tree = scoring.hierarchy(GROUPS, info)
     spec = PenaltySpec("matrix", costs=((0.0,),), edges=tuple(tree.edges()))
-    assert scoring.tree(spec, info) == tree
-    with pytest.raises(HierarchyError, match="A penalty by a zone has no tree of classes"):
-        scoring.tree(PenaltySpec("zone", 10.0, 1.0, ((0, 1),)), info)
+    assert scoring.hierarchy(spec, info) == tree
+    with pytest.raises(HierarchyError, match="A penalty by a zone has no hierarchy"):
+        scoring.hierarchy(PenaltySpec("zone", 10.0, 1.0, ((0, 1),)), info)

@@ -40,7 +40,7 @@ def test_every_data_set_is_known_without_its_files(name: str) -> None:
 def test_known_groups_are_those_of_the_data_set() -> None:
     pixels, labels = np.zeros((1, 3, 32, 32), dtype=np.uint8), np.zeros(1, dtype=np.int64)
     known = facts("cifar100")
-    data = Dataset("cifar100", pixels, labels, pixels, labels, known.classes, known.tree)
+    data = Dataset("cifar100", pixels, labels, pixels, labels, known.classes, known.hierarchy)
     assert run_data.known("cifar100").info.groups == describe(data).groups
     assert len(run_data.known("cifar100").info.groups) == 20
 

@@ -29,7 +29,7 @@ PENALTIES = {
 # costs as ours do, which take them all.
 MADE_OF = {
     ("penalty",): [(form, (penalty,)) for form, penalty in PENALTIES.items()],
-    ("tree",): [("tree", (TREE,))],
+    ("hierarchy",): [("tree", (TREE,))],
     (): [("alone", ())],
 }
 OURS = {

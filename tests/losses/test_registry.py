@@ -30,7 +30,7 @@ def test_every_loss_runs_through_the_list_of_properties(every_loss) -> None:
 
 
 def made_of(entry, tree, penalties):
-    return [{"penalty": penalties["dense"], "tree": tree}[need] for need in entry.needs]
+    return [{"penalty": penalties["dense"], "hierarchy": tree}[need] for need in entry.needs]
 
 
 @pytest.mark.parametrize("entry", registry.OWN, ids=lambda entry: entry.name)
@@ -86,7 +86,7 @@ def test_a_function_is_its_module(entry, reduction, tree, penalties, draw) -> No
     if entry.needs == ("penalty",):
         matrix = torch.tensor(penalties["dense"].matrix())
         assert torch.equal(entry.loss_function(z, y, matrix, **options), expected)
-    if entry.needs == ("tree",):
+    if entry.needs == ("hierarchy",):
         assert torch.equal(entry.loss_function(z, y, penalties["tree"], **options), expected)
 
 

@@ -29,7 +29,7 @@ def test_a_tree_may_come_as_a_penalty_and_nothing_else(loss, tree, penalties, dr
     assert torch.equal(loss(penalties["tree"])(z, y), loss(tree)(z, y))
     with pytest.raises(ArgumentError, match=r"made from one .*; got a penalty in rules form"):
         loss(penalties["rules"])
-    with pytest.raises(ArgumentError, match=r"`tree` must be a Hierarchy.*; got dict"):
+    with pytest.raises(ArgumentError, match=r"`hierarchy` must be a Hierarchy.*; got dict"):
         loss({"a": ["b"]})
 
 

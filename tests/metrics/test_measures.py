@@ -353,10 +353,12 @@ def test_a_bare_matrix_or_the_wrong_number_of_classes_is_refused() -> None:
     ):
         metrics.expected_cost(cm, PENALTIES["tree"])
     with pytest.raises(
-        ArgumentError, match="`tree` must be about the 3 classes of the data; it is"
+        ArgumentError, match="`hierarchy` must be about the 3 classes of the data; it is"
     ):
         metrics.mistake_severity(cm, TREE)
-    with pytest.raises(ArgumentError, match=r"`tree` must be an untrue.Hierarchy; got TreePenalty"):
+    with pytest.raises(
+        ArgumentError, match=r"`hierarchy` must be an untrue.Hierarchy; got TreePenalty"
+    ):
         metrics.mistake_severity(cm, PENALTIES["tree"])  # type: ignore[arg-type]
 
 

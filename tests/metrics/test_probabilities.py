@@ -119,7 +119,7 @@ def test_bad_arguments_are_named() -> None:
         ece(probs, true, bins=0)
     with pytest.raises(ArgumentError, match="`k` must be at most the number of classes, 6; got 7"):
         height_at_k(probs, true, TREE, 7)
-    with pytest.raises(ArgumentError, match="`tree` must be about the 2 classes"):
+    with pytest.raises(ArgumentError, match="`hierarchy` must be about the 2 classes"):
         height_at_k([[0.5, 0.5]], [0], TREE)
     probs[2, 0] = np.nan
     with pytest.raises(DataError, match="must not be NaN; row 2 holds one"):

@@ -37,7 +37,7 @@ def full(**options: Any) -> metrics.Summary:
         penalty=PENALTY,
         zone=ZONE,
         groups=GROUPS,
-        tree=TREE,
+        hierarchy=TREE,
         subset=SMALL,
         probs=probs,
         true=true,
@@ -155,7 +155,7 @@ def test_nothing_and_no_errors_are_no_trouble() -> None:
         penalty=PENALTY,
         zone=ZONE,
         groups=GROUPS,
-        tree=TREE,
+        hierarchy=TREE,
         subset=[],
         probs=np.empty((0, K)),
         true=[],
@@ -188,9 +188,10 @@ def test_zones_groups_and_subsets_that_can_be_read_once_are_read_once() -> None:
 def test_classes_in_different_orders_are_refused() -> None:
     shuffled = Penalty.from_groups(GROUPS, 1.0, 5.0, classes=NAMES[::-1])
     with pytest.raises(
-        ArgumentError, match="`penalty` and `tree` have the same classes in a different order: cla"
+        ArgumentError,
+        match="`penalty` and `hierarchy` have the same classes in a different order: cla",
     ):
-        metrics.summary(np.eye(K, dtype=int), penalty=shuffled, tree=TREE)
+        metrics.summary(np.eye(K, dtype=int), penalty=shuffled, hierarchy=TREE)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_classes_in_different_orders_are_refused() -> None:
         ({"probs": [[0.5, 0.5]], "true": [0]}, "one column for each of 5 classes; got 2"),
         ({"resamples": -1}, "`resamples` must be at least 0; got -1"),
         ({"abstained": 0.5}, "`abstained` must be a whole number; got 0.5"),
-        ({"tree": 3}, "`tree` must be an untrue.Hierarchy; got int"),
+        ({"hierarchy": 3}, "`hierarchy` must be an untrue.Hierarchy; got int"),
         ({"confidence": "95"}, "strictly between 0 and 1; got '95'"),
         ({"confidence": 2}, "strictly between 0 and 1; got 2"),
         ({"subset": "lynx"}, "must be a list of classes; got 'lynx'"),

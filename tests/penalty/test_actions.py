@@ -303,7 +303,7 @@ def test_files_that_are_wrong_are_named(old: str, new: str, message: str, tmp_pa
             lambda: Actions.from_penalty(Penalty.from_ordinal(2), {"scan": {"0": 1.0}}),
             "The action 'scan' has no cost for '1'",
         ),
-        (lambda: Actions.from_hierarchy([("a", "b")]), "`tree` must be a Hierarchy; got list"),
+        (lambda: Actions.from_hierarchy([("a", "b")]), "`hierarchy` must be a Hierarchy; got list"),
         (lambda: Actions.from_hierarchy(TREE, "depth"), "`cost` must be 'distance', 'informat"),
         (lambda: Actions.from_hierarchy(TREE, lambda h, a: 1.0), "right answer 'owl' is 1; not 0"),
         (lambda: Actions.from_hierarchy(TREE, lambda h, a: -h), r"`cost\(1, 0\)` is -1: it must"),
@@ -327,7 +327,7 @@ def test_tables_and_answers_that_do_not_fit_are_refused() -> None:
     assert metrics.answer_table([0, 1], [-1, 3], SCAN, abstained="drop").sum() == 1
     with pytest.raises(ArgumentError, match=r"shape \(3, 4\), classes by actions; got \(3, 3\)"):
         metrics.expected_cost(np.eye(3, dtype=int), SCAN)
-    with pytest.raises(ArgumentError, match="about answers that are nodes of a tree"):
+    with pytest.raises(ArgumentError, match="about answers that are nodes of a hierarchy"):
         metrics.hierarchical_precision(np.ones((3, 4), dtype=int), SCAN)
     with pytest.raises(ArgumentError, match=r"`actions` must be untrue.Actions; got Hierarchy"):
         metrics.answer_table([0], [0], TREE)

@@ -211,9 +211,9 @@ def test_a_tree_costs_by_height() -> None:
 @pytest.mark.parametrize(
     ("cost", "message"),
     [
-        ({1: 1.0}, "`cost` names no cost for height 2 of this tree"),
-        ({1: 1.0, 2: 2.0, 3: 3.0}, "`cost` names height 3; the tree's is 2"),
-        ({1: 1.0, 2: 2.0, "3": 3.0}, "`cost` names height 3; the tree's is 2"),
+        ({1: 1.0}, "`cost` names no cost for height 2 of this hierarchy"),
+        ({1: 1.0, 2: 2.0, 3: 3.0}, "`cost` names height 3; the hierarchy's is 2"),
+        ({1: 1.0, 2: 2.0, "3": 3.0}, "`cost` names height 3; the hierarchy's is 2"),
         ({0: 1.0, 1: 1.0, 2: 2.0}, r"Cost at height 0 is 1\.0: a right answer is free"),
         ("depth", r"`cost` must be 'height', a function or \{height: cost\}; got 'depth'"),
         (3.0, "`cost` must be 'height', a function"),
@@ -228,7 +228,7 @@ def test_costs_of_heights_that_cannot_be_are_refused(cost: Any, message: str) ->
 
 
 def test_a_nesting_is_not_yet_a_tree() -> None:
-    with fails("`tree` must be a Hierarchy; got dict. Hierarchy.from_dict"):
+    with fails("`hierarchy` must be a Hierarchy; got dict. Hierarchy.from_dict"):
         Penalty.from_hierarchy(GROUPS)
 
 
@@ -365,7 +365,7 @@ def test_random_zones_that_cannot_be_are_refused(arguments: Any, message: str) -
         ({("a", "b"): 2.0}, "got a dict. For rules by name: Penalty.from_rules(classes, rules)."),
         (
             Hierarchy.from_groups({"x": ["a", "b"]}),
-            "got a Hierarchy. For a tree: Penalty.from_hierarchy(tree).",
+            "got a Hierarchy. With it: Penalty.from_hierarchy(hierarchy).",
         ),
     ],
 )

@@ -121,7 +121,7 @@ class Budget:
         """The cells of a confusion matrix over the penalty's classes that this is about.
 
         groups      {group: its classes}, or a `Hierarchy` any of whose nodes may be named; without
-                    it the tree of the penalty, if it has one
+                    it the hierarchy of the penalty, if it has one
         zone        the cells that "zone" means, as `metrics.zone_errors` takes them
         zone_above  or: mistakes that cost more than this; without either, more than the cheapest
                     that costs anything (all of these if they cost alike)

@@ -85,19 +85,20 @@ def mean_cost(penalty: Penalty, region: Region) -> float:
 
 
 def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) -> BoolArray:
-    """(k,) The classes that a name stands for: a class, or a group or node of a tree."""
+    """(k,) The classes that a name stands for: a class, or a group or node of a hierarchy."""
     k, chosen = penalty.n_classes, np.zeros(penalty.n_classes, dtype=bool)
     if name in penalty.classes:
         chosen[penalty.index(name)] = True
         return chosen
-    tree = _tree(penalty, groups, shown)
-    if tree is not None:
-        if name in tree.names:
-            node = tree.names.index(name)
+    hierarchy = _tree(penalty, groups, shown)
+    if hierarchy is not None:
+        if name in hierarchy.names:
+            node = hierarchy.names.index(name)
             return np.asarray(
-                (tree.class_nodes >= node) & (tree.class_nodes < node + tree.sizes[node])
+                (hierarchy.class_nodes >= node)
+                & (hierarchy.class_nodes < node + hierarchy.sizes[node])
             )
-        known = list(dict.fromkeys([*penalty.classes, *tree.names]))
+        known = list(dict.fromkeys([*penalty.classes, *hierarchy.names]))
     elif isinstance(groups, Mapping):
         # A group that shares its name with a class goes by "NAME (group)", as in a `Hierarchy`.
         own = {f"{g} (group)" if g in penalty.classes else str(g): g for g in groups}
@@ -108,21 +109,23 @@ def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) 
         known = [*penalty.classes, *own]
     else:
         known = list(penalty.classes)
-    kind = "class" if groups is None and tree is None else "class or group"
+    kind = "class" if groups is None and hierarchy is None else "class or group"
     hint = nearest(name, known) or f"; known are {listed(known)}."
     raise ArgumentError(f"{shown}: unknown {kind} {name!r}{hint}")
 
 
 def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
     """Ones where the answer lies in another group than the truth."""
-    tree = _tree(penalty, groups, shown)
-    if tree is not None:
-        level = super_level(tree)
+    hierarchy = _tree(penalty, groups, shown)
+    if hierarchy is not None:
+        level = super_level(hierarchy)
         if level is None:
-            raise ArgumentError(f"{shown}: the tree has no groups between its root and classes.")
+            raise ArgumentError(
+                f"{shown}: the hierarchy has no groups between its root and classes."
+            )
         # The coarsest groups all part at one node, and no other node is as high: height tells.
-        heights = np.arange(tree.max_height + 1)
-        return TreePenalty(tree, (heights > tree.max_height - level).astype(np.float64))
+        heights = np.arange(hierarchy.max_height + 1)
+        return TreePenalty(hierarchy, (heights > hierarchy.max_height - level).astype(np.float64))
     if not isinstance(groups, Mapping):
         raise ArgumentError(
             f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy), "
@@ -170,9 +173,9 @@ def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
 
 
 def _tree(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Hierarchy | None:
-    """The tree whose nodes may be named; its classes are the penalty's, in their order."""
+    """The hierarchy whose nodes may be named; its classes are the penalty's, in their order."""
     if groups is None:
-        return penalty.tree if isinstance(penalty, TreePenalty) else None
+        return penalty.hierarchy if isinstance(penalty, TreePenalty) else None
     if isinstance(groups, Hierarchy):
         if groups.classes != penalty.classes:
             raise ArgumentError(

@@ -76,12 +76,12 @@ def _sum(terms: Sequence[tuple[float, Penalty]]) -> Penalty:
             (weight, p)
             for weight, p in terms
             if isinstance(p, TreePenalty)
-            and p.tree == first.tree
+            and p.hierarchy == first.hierarchy
             and np.array_equal(p.row_scale, first.row_scale)
         ]
         if len(trees) == len(terms):
             costs = np.sum([weight * p.height_costs for weight, p in trees], axis=0)
-            return TreePenalty(first.tree, costs, first.row_scale)
+            return TreePenalty(first.hierarchy, costs, first.row_scale)
     matrix = np.sum([weight * p.matrix() for weight, p in terms], axis=0)
     return DensePenalty(first.classes, matrix)
 

@@ -41,7 +41,7 @@ def audit(
         ),
     ] = None,
     hierarchy: Annotated[
-        Path | None, typer.Option(help="A tree of the classes, .csv (parent,child) or .json.")
+        Path | None, typer.Option(help="A hierarchy of the classes, .csv (parent,child) or .json.")
     ] = None,
     zone_above: Annotated[
         float | None,
@@ -76,21 +76,21 @@ def audit(
     from untrue.report.own import audit as audit_page
     from untrue.report.own.measures import costliest
     from untrue.tools.auditing.audit import audit as run_audit
+    from untrue.tools.reading.hierarchies import read_hierarchy
     from untrue.tools.reading.json_numbers import plain
-    from untrue.tools.reading.trees import read_tree
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
     costs = Penalty.load(penalty)
-    tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
+    tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
     found = run_audit(
         predictions,
         penalty=costs,
         truth=truth,
         predicted=predicted,
         probs=probs,
-        tree=tree,
+        hierarchy=tree,
         delimiter=delimiter,
         classes=options.names(classes),
         zone_above=zone_above,

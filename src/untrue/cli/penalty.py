@@ -98,7 +98,7 @@ def new(
         typer.Option(help="Class names, in order; those with a comma in quotes.", metavar="A,B,C"),
     ] = None,
     hierarchy: Annotated[
-        Path | None, typer.Option(help="A tree as .csv (parent,child) or .json.")
+        Path | None, typer.Option(help="A hierarchy as .csv (parent,child) or .json.")
     ] = None,
     ordinal: Annotated[
         bool,
@@ -110,16 +110,16 @@ def new(
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
-    """Write a commented TOML of costs to fill in: by names, in order, or by a tree of classes."""
+    """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
     from untrue.atomic_files import place_text
     from untrue.tools.penalty_templates import split_names, template
-    from untrue.tools.reading.trees import read_tree
+    from untrue.tools.reading.hierarchies import read_hierarchy
 
     check_free(out, force=force)
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     names = split_names(classes) if classes else None
-    tree = read_tree(hierarchy, classes=names) if hierarchy else None
+    tree = read_hierarchy(hierarchy, classes=names) if hierarchy else None
     typer.echo(place_text(out, template(names, tree, ordinal=ordinal, power=power)))
 
 

@@ -47,7 +47,9 @@ def tune(
     ] = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(help="A tree with the groups of the budgets, .csv (parent,child) or .json."),
+        typer.Option(
+            help="A hierarchy with the groups of the budgets, .csv (parent,child) or .json."
+        ),
     ] = None,
     zone_above: Annotated[
         float | None,
@@ -97,14 +99,14 @@ def tune(
     from untrue.penalty import Penalty
     from untrue.tools.fitting.fit import PLAIN, labels_of
     from untrue.tools.fitting.model_folder import check_target, save_model
-    from untrue.tools.reading.trees import read_tree
+    from untrue.tools.reading.hierarchies import read_hierarchy
 
     check_target(out, overwrite=overwrite, inputs=[data, *([record] if record else [])])
     stated = [Budget.parse(text) for text in budget]
     costs = Penalty.load(penalty) if penalty else None
     source = own.open(data, target)
     _, costs = labels_of(source, costs, PLAIN)
-    tree = read_tree(hierarchy, classes=costs.classes) if hierarchy else None
+    tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
 
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write

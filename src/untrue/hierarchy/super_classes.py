@@ -1,27 +1,27 @@
-"""The level of a tree that people mean by "the groups"."""
+"""The level of a hierarchy that people mean by "the groups"."""
 
 from __future__ import annotations
 
 from untrue.hierarchy.tree import Hierarchy, Ints
 
 
-def super_level(tree: Hierarchy) -> int | None:
-    """The least depth at which there are several groups, fewer than classes; None in a flat tree.
+def super_level(hierarchy: Hierarchy) -> int | None:
+    """The least depth at which there are several groups, fewer than classes; None in a flat one.
 
     >>> super_level(Hierarchy.from_groups({"fish": ["trout", "ray"], "bird": ["owl"]}))
     1
     """
-    for level in range(1, int(tree.depths.max()) + 1):
-        n_groups = len(tree.groups(level))
+    for level in range(1, int(hierarchy.depths.max()) + 1):
+        n_groups = len(hierarchy.groups(level))
         if n_groups > 1:
-            return level if n_groups < tree.n_classes else None
+            return level if n_groups < hierarchy.n_classes else None
     return None
 
 
-def super_classes(tree: Hierarchy) -> tuple[dict[str, tuple[str, ...]], Ints] | None:
+def super_classes(hierarchy: Hierarchy) -> tuple[dict[str, tuple[str, ...]], Ints] | None:
     """The coarsest groups that tell classes apart and are no single classes, and each class's.
 
-    None for a tree without such a level (a flat one).
+    None for a hierarchy without such a level (a flat one).
     """
-    level = super_level(tree)
-    return None if level is None else (tree.groups(level), tree.coarsen(level))
+    level = super_level(hierarchy)
+    return None if level is None else (hierarchy.groups(level), hierarchy.coarsen(level))

@@ -163,7 +163,7 @@ def _over_classes(file: str, info: DatasetInfo) -> Penalty:
 
 
 def own_costs(penalty: Penalty) -> PenaltySpec:
-    """A penalty as a record: its matrix, and its tree when it was made from one."""
+    """A penalty as a record: its matrix, and its hierarchy when it was made from one."""
     if penalty.n_classes > MOST_CLASSES:
         raise ArgumentError(
             f"`penalty` has {penalty.n_classes} classes; a comparison keeps the whole matrix with "
@@ -172,7 +172,7 @@ def own_costs(penalty: Penalty) -> PenaltySpec:
     matrix = penalty.matrix()
     if not matrix.any():
         raise ArgumentError("`penalty` charges nothing for any mistake: there is no cost to avoid.")
-    edges = tuple(penalty.tree.edges()) if isinstance(penalty, TreePenalty) else ()
+    edges = tuple(penalty.hierarchy.edges()) if isinstance(penalty, TreePenalty) else ()
     rows = tuple(tuple(float(cost) for cost in row) for row in matrix)
     return PenaltySpec("matrix", costs=rows, edges=edges)
 
@@ -243,11 +243,11 @@ def with_strengths(
 def left_out(methods: Iterable[str], costs: PenaltySpec, info: DatasetInfo) -> dict[str, str]:
     """Of the methods those that cannot take part, each with the reason."""
     matrix = costs.matrix(info)
-    need_tree = {entry.label for entry in registry.COMPARED if "tree" in entry.needs}
+    need_hierarchy = {entry.label for entry in registry.COMPARED if "hierarchy" in entry.needs}
     found = {}
     for name in methods:
-        if name in need_tree and costs.kind != "groups" and not costs.edges:
-            found[name] = "needs a tree of classes, and this penalty has none"
+        if name in need_hierarchy and costs.kind != "groups" and not costs.edges:
+            found[name] = "needs a hierarchy, and this penalty has none"
         if name == "class-weighted" and np.ptp(matrix.sum(axis=1)) == 0:
             found[name] = "is plain cross-entropy here: every true class costs the same in all"
     return found

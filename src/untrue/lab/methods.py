@@ -143,13 +143,15 @@ def _of_exits(config: RunConfig, info: DatasetInfo) -> MultiExitLoss:
             if config.penalty is not None and config.exit_costs == "same":
                 needs = _needs(entry, config.penalty, info)
             elif config.penalty is not None and config.exit_costs != "same":
-                tree, cost = scoring.tree(config.penalty, info), config.penalty.outside
-                needs = [Penalty.for_exit(tree, number, n, cost=cost, reading=config.exit_costs)]
+                hierarchy, cost = scoring.hierarchy(config.penalty, info), config.penalty.outside
+                needs = [
+                    Penalty.for_exit(hierarchy, number, n, cost=cost, reading=config.exit_costs)
+                ]
             losses.append(entry.make(*needs, strength=strength))
     return MultiExitLoss(losses)
 
 
 def _needs(entry: registry.LossEntry, spec: PenaltySpec, info: DatasetInfo) -> list[Any]:
     """What a loss needs, from the costs of a run."""
-    made = {"penalty": scoring.penalty, "tree": scoring.tree}
+    made = {"penalty": scoring.penalty, "hierarchy": scoring.hierarchy}
     return [made[need](spec, info) for need in entry.needs]

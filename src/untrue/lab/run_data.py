@@ -115,7 +115,7 @@ class OwnRunData:
 def known(name: str) -> KnownData:
     """A data set of the lab to plan with: nothing is read or fetched."""
     found = facts(name)
-    groups = groups_of(found.tree, found.classes)
+    groups = groups_of(found.hierarchy, found.classes)
     sizes = (found.train_images, found.test_images)
     return KnownData(found, DatasetInfo(name, found.classes, groups, "", *sizes))
 

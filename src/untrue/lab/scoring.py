@@ -54,14 +54,14 @@ def penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
     return Penalty.from_matrix(spec.matrix(info), info.classes).normalized(spec.normalization)
 
 
-def tree(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
-    """The tree of classes behind a penalty: the super-classes, or the one a matrix came from."""
+def hierarchy(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
+    """The hierarchy behind a penalty: the super-classes, or the one a matrix came from."""
     if spec.edges:
         return Hierarchy.from_edges(spec.edges, classes=info.classes)
     costs = spec.penalty(info)
     if not isinstance(costs, TreePenalty):
-        raise HierarchyError(f"A penalty by a {spec.kind} has no tree of classes.")
-    return costs.tree
+        raise HierarchyError(f"A penalty by a {spec.kind} has no hierarchy.")
+    return costs.hierarchy
 
 
 def count(probs: Probs, labels: Labels) -> Counts:

@@ -22,8 +22,8 @@ class PenaltySpec:
 
     kind "zone": `inside` on the `cells` (true, predicted), `outside` on every other mistake.
     kind "groups": `inside` within the right group (super-class), `outside` across groups.
-    kind "matrix": `costs[true][predicted]`, a person's own; `edges` (parent, child) are the tree's
-    it was made from, if any.
+    kind "matrix": `costs[true][predicted]`, a person's own; `edges` (parent, child) are of the
+    hierarchy it was made from, if any.
     The paper trains zones with inside=1, outside=0 and groups with inside=1, outside=5.
     """
 

@@ -56,13 +56,13 @@ def describe(data: Dataset) -> DatasetInfo:
 
 
 def groups_of(
-    tree: Hierarchy | None, classes: tuple[str, ...]
+    hierarchy: Hierarchy | None, classes: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Each super-class with the positions of its classes."""
-    if tree is None:
+    if hierarchy is None:
         return ()
     position = {name: index for index, name in enumerate(classes)}
     return tuple(
         (name, tuple(sorted(position[member] for member in members)))
-        for name, members in tree.groups(1).items()
+        for name, members in hierarchy.groups(1).items()
     )

@@ -13,7 +13,7 @@ from untrue.errors import ArgumentError
 from untrue.functional.contract import Batch, as_rows, check_logits, compute
 from untrue.hierarchy import Hierarchy
 from untrue.losses.base import ClassLoss
-from untrue.losses.subtrees import Subtrees, as_tree
+from untrue.losses.subtrees import Subtrees, as_hierarchy
 from untrue.penalty import Penalty
 
 By = Literal["height", "depth"]
@@ -22,7 +22,7 @@ By = Literal["height", "depth"]
 def hierarchical_loss(
     logits: Tensor,
     target: Tensor,
-    tree: Hierarchy | Penalty | Subtrees,
+    hierarchy: Hierarchy | Penalty | Subtrees,
     *,
     decay: float = 0.1,
     by: By = "height",
@@ -38,7 +38,7 @@ def hierarchical_loss(
     """
     check_number("decay", decay, 0.0)
     _check_by(by)
-    subtrees = _as_subtrees(tree, logits)
+    subtrees = _as_subtrees(hierarchy, logits)
 
     def by_mass(batch: Batch) -> Tensor:
         if not subtrees.levels:  # one class: nothing to decide
@@ -62,7 +62,7 @@ def hierarchical_loss(
 def conditional_softmax_loss(
     logits: Tensor,
     target: Tensor,
-    tree: Hierarchy | Penalty | Subtrees,
+    hierarchy: Hierarchy | Penalty | Subtrees,
     *,
     weight: Tensor | None = None,
     ignore_index: int = -100,
@@ -73,7 +73,7 @@ def conditional_softmax_loss(
     logits score nodes, not classes alone: (n_outputs), (N, n_outputs) or (N, n_outputs, d1, ...),
     in the order of `ConditionalSoftmaxLoss.outputs`.
     """
-    subtrees = _as_subtrees(tree, logits)
+    subtrees = _as_subtrees(hierarchy, logits)
 
     def by_siblings(batch: Batch) -> Tensor:
         if not subtrees.levels:
@@ -98,14 +98,18 @@ def _check_by(by: str) -> None:
         raise ArgumentError(f"`by` must be 'height' or 'depth'; got {by!r}.")
 
 
-def _as_subtrees(tree: Hierarchy | Penalty | Subtrees, logits: Tensor) -> Subtrees:
-    return tree if isinstance(tree, Subtrees) else _subtrees_of(as_tree(tree), logits.device)
+def _as_subtrees(hierarchy: Hierarchy | Penalty | Subtrees, logits: Tensor) -> Subtrees:
+    return (
+        hierarchy
+        if isinstance(hierarchy, Subtrees)
+        else _subtrees_of(as_hierarchy(hierarchy), logits.device)
+    )
 
 
 @lru_cache(maxsize=4)
-def _subtrees_of(tree: Hierarchy, device: torch.device) -> Subtrees:
+def _subtrees_of(hierarchy: Hierarchy, device: torch.device) -> Subtrees:
     with torch.inference_mode(False):  # else what is remembered could never be trained with
-        return Subtrees(tree).to(device)
+        return Subtrees(hierarchy).to(device)
 
 
 def _along_paths(subtrees: Subtrees, batch: Batch, given: Tensor, factor: Tensor | None) -> Tensor:
@@ -121,15 +125,15 @@ class HierarchicalLoss(ClassLoss):
     """`-sum_l exp(-decay h(C_l)) log p(C_l | C_{l+1})`: each decision on the way has its weight.
 
     paper       Bertinetto et al., CVPR 2020 (hierarchical cross-entropy, HXE)
-    tree        a `Hierarchy`, or a penalty made from one. A class at an inner node is a branch of
+    hierarchy   a `Hierarchy`, or a penalty made from one. A class at an inner node is a branch of
                 its own below that node, of height 0.
     decay       how fast the weight of a decision falls (alpha in the paper); 0 is cross-entropy
     by          "height", the printed formula: fine decisions count most. "depth", as in the
                 authors' code up to a factor, weighs by the edges from the root to the node where
                 the decision falls: coarse decisions count most.
     the rest    as in `nn.CrossEntropyLoss`
-    when        a flat network is to be kept and the tree is trusted; by "depth" if coarse mistakes
-                are the costly ones
+    when        a flat network is to be kept and the hierarchy is trusted; by "depth" if coarse
+                mistakes are the costly ones
 
     >>> tree = Hierarchy.from_groups({"fish": ["trout", "ray"], "bird": ["owl"]})
     >>> loss = HierarchicalLoss(tree, decay=0.5)
@@ -139,7 +143,7 @@ class HierarchicalLoss(ClassLoss):
 
     def __init__(
         self,
-        tree: Hierarchy | Penalty,
+        hierarchy: Hierarchy | Penalty,
         *,
         decay: float = 0.1,
         by: By = "height",
@@ -147,11 +151,11 @@ class HierarchicalLoss(ClassLoss):
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        hierarchy = as_tree(tree)
+        hierarchy = as_hierarchy(hierarchy)
         super().__init__(
             hierarchy.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
-        self.tree, self.subtrees = hierarchy, Subtrees(hierarchy)
+        self.hierarchy, self.subtrees = hierarchy, Subtrees(hierarchy)
         _check_by(by)
         self.decay, self.by = check_number("decay", decay, 0.0), by
 
@@ -160,17 +164,17 @@ class HierarchicalLoss(ClassLoss):
         return hierarchical_loss(logits, target, self.subtrees, **own, **self._options())
 
     def extra_repr(self) -> str:
-        return f"{self.tree!r}, decay={self.decay:g}, by={self.by!r}"
+        return f"{self.hierarchy!r}, decay={self.decay:g}, by={self.by!r}"
 
 
 class ConditionalSoftmaxLoss(ClassLoss):
     """`-sum_l log softmax_siblings(C_l)`: the network scores every node, siblings compete.
 
     paper       Redmon, Farhadi, CVPR 2017 (YOLO9000)
-    tree        a `Hierarchy`, or a penalty made from one. A class at an inner node competes with
+    hierarchy   a `Hierarchy`, or a penalty made from one. A class at an inner node competes with
                 that node's children.
     the rest    as in `nn.CrossEntropyLoss`
-    when        the network may be built for the tree: it needs `n_outputs` logits, and its
+    when        the network may be built for the hierarchy: it needs `n_outputs` logits, and its
                 probabilities come from `probs`, not from softmax
 
     n_outputs   logits an example must have: one a class, then one an inner node where classes
@@ -190,17 +194,17 @@ class ConditionalSoftmaxLoss(ClassLoss):
 
     def __init__(
         self,
-        tree: Hierarchy | Penalty,
+        hierarchy: Hierarchy | Penalty,
         *,
         weight: Tensor | None = None,
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        hierarchy = as_tree(tree)
+        hierarchy = as_hierarchy(hierarchy)
         super().__init__(
             hierarchy.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
-        self.tree, self.subtrees = hierarchy, Subtrees(hierarchy)
+        self.hierarchy, self.subtrees = hierarchy, Subtrees(hierarchy)
         self.n_outputs = self.subtrees.n_outputs
 
     @property
@@ -226,4 +230,4 @@ class ConditionalSoftmaxLoss(ClassLoss):
         return self.log_probs(logits).exp()
 
     def extra_repr(self) -> str:
-        return f"{self.tree!r}, n_outputs={self.n_outputs}, reduction={self.reduction!r}"
+        return f"{self.hierarchy!r}, n_outputs={self.n_outputs}, reduction={self.reduction!r}"

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from untrue.losses.weighted import ClassWeightedLoss as ClassWeightedLoss
     from untrue.losses.weighted import class_weighted_loss as class_weighted_loss
 
-Need = Literal["penalty", "tree", "budgets", "losses"]
+Need = Literal["penalty", "hierarchy", "budgets", "losses"]
 # softmax: logits of the classes. costs: the least output is the answer, and there are no
-# probabilities. nodes: logits of the nodes of a tree, which `loss.log_probs` turns into classes.
+# probabilities. nodes: logits of a hierarchy's nodes, which `loss.log_probs` turns into classes.
 Outputs = Literal["softmax", "costs", "nodes"]
 
 CROSS_ENTROPY = "cross-entropy"
@@ -162,7 +162,7 @@ LOSSES = (
         loss="SoftLabelLoss",
         function="soft_label_loss",
         home="untrue.losses.soft_labels",
-        needs=("tree",),
+        needs=("hierarchy",),
         knob="beta",
         # How close the labels are to one class: a large beta is plain cross-entropy.
         strengths=(12.0, 7.0, 4.0),
@@ -172,7 +172,7 @@ LOSSES = (
         loss="HierarchicalLoss",
         function="hierarchical_loss",
         home="untrue.losses.hierarchical",
-        needs=("tree",),
+        needs=("hierarchy",),
         knob="decay",
         strengths=(0.5, 1.0, 2.0),
         # As in the authors' code: coarse decisions count most.
@@ -200,7 +200,7 @@ LOSSES = (
         loss="ConditionalSoftmaxLoss",
         function="conditional_softmax_loss",
         home="untrue.losses.hierarchical",
-        needs=("tree",),
+        needs=("hierarchy",),
         outputs="nodes",
     ),
     LossEntry(

@@ -12,7 +12,7 @@ from untrue.checks import check_number
 from untrue.functional.contract import Batch, as_costs, compute
 from untrue.hierarchy import Hierarchy
 from untrue.losses.base import PenaltyLoss
-from untrue.losses.subtrees import as_tree
+from untrue.losses.subtrees import as_hierarchy
 from untrue.penalty import Penalty
 from untrue.penalty.tensors import Costs, product
 
@@ -79,19 +79,21 @@ def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:
 def soft_label_loss(
     logits: Tensor,
     target: Tensor,
-    tree: Hierarchy | Penalty | Costs,
+    hierarchy: Hierarchy | Penalty | Costs,
     *,
     beta: float = 10.0,
     weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """CE to the labels `softmax_j(-beta h(y, j) / h_max)`, h the height in `tree`.
+    """CE to the labels `softmax_j(-beta h(y, j) / h_max)`, h the height in `hierarchy`.
 
     Arguments as in `functional.bilinear_loss`; targets of probabilities as in `cost_smoothed_loss`.
     """
     check_number("beta", beta, 0.0)
-    heights = tree if isinstance(tree, Costs) else _relative_heights(as_tree(tree))
+    heights = (
+        hierarchy if isinstance(hierarchy, Costs) else _relative_heights(as_hierarchy(hierarchy))
+    )
     return cost_smoothed_loss(
         logits,
         target,
@@ -105,10 +107,10 @@ def soft_label_loss(
 
 
 @lru_cache(maxsize=4)
-def _relative_heights(tree: Hierarchy) -> Penalty:
+def _relative_heights(hierarchy: Hierarchy) -> Penalty:
     """`h(i, j) / h_max` as costs."""
-    tallest = max(tree.max_height, 1)
-    return Penalty.from_hierarchy(tree, lambda height: height / tallest)
+    tallest = max(hierarchy.max_height, 1)
+    return Penalty.from_hierarchy(hierarchy, lambda height: height / tallest)
 
 
 class CostSmoothedLoss(PenaltyLoss):
@@ -155,7 +157,7 @@ class SoftLabelLoss(PenaltyLoss):
     """CE to `softmax_j(-beta h(y, j) / h_max)`, h the height of the lowest common ancestor.
 
     paper       Bertinetto et al., CVPR 2020 (soft labels)
-    tree        a `Hierarchy`, or a penalty made from one; classes may be inner nodes
+    hierarchy   a `Hierarchy`, or a penalty made from one; classes may be inner nodes
     beta        how close the labels are to one class: infinite is cross-entropy, 0 is uniform
     the rest    as in `nn.CrossEntropyLoss`
     when        ranking: near classes come next. It ruins calibration, so recalibrate before
@@ -169,21 +171,21 @@ class SoftLabelLoss(PenaltyLoss):
 
     def __init__(
         self,
-        tree: Hierarchy | Penalty,
+        hierarchy: Hierarchy | Penalty,
         *,
         beta: float = 10.0,
         weight: Tensor | None = None,
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        hierarchy = as_tree(tree)
+        hierarchy = as_hierarchy(hierarchy)
         penalty = _relative_heights(hierarchy)
         super().__init__(penalty, weight=weight, ignore_index=ignore_index, reduction=reduction)
-        self.tree, self.beta = hierarchy, check_number("beta", beta, 0.0)
+        self.hierarchy, self.beta = hierarchy, check_number("beta", beta, 0.0)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         own: dict[str, Any] = {"beta": self.beta}
         return soft_label_loss(logits, target, self.costs, **own, **self._options())
 
     def extra_repr(self) -> str:
-        return f"{self.tree!r}, beta={self.beta:g}, reduction={self.reduction!r}"
+        return f"{self.hierarchy!r}, beta={self.beta:g}, reduction={self.reduction!r}"

@@ -1,10 +1,10 @@
-"""A tree of classes as tensors: probabilities of nodes given their parents, sums along paths.
+"""A hierarchy as tensors: probabilities of nodes given their parents, sums along paths.
 
 Only *parting* nodes matter, those with at least two branches that hold classes: between them the
 conditional probability is 1. A class at an inner node is one more branch of that node. What is left
 are the k classes and fewer than k parting nodes; each but the topmost is an *edge*, named after its
 lower end. Edges are laid out level by level, so that everything about a level is a
-slice, and all work is O(k) an example, in as many steps as the tree has levels. Tables here are
+slice, and all work is O(k) an example, in as many steps as there are levels. Tables here are
 (edges, N), so that adding a row to its parent's is one quick sweep.
 
 A log-sum-exp is kept as `top + rest`, top being one of the logits and rest the logarithm of a sum
@@ -29,15 +29,19 @@ from untrue.penalty.tensors import ragged
 from untrue.penalty.tree import paths
 
 
-def as_tree(tree: Hierarchy | Penalty | Any) -> Hierarchy:
+def as_hierarchy(hierarchy: Hierarchy | Penalty | Any) -> Hierarchy:
     """A `Hierarchy`, or the one that a penalty was made from."""
-    if isinstance(tree, Hierarchy):
-        return tree
-    if isinstance(tree, TreePenalty):
-        return tree.tree
-    given = f"a penalty in {tree.form} form" if isinstance(tree, Penalty) else type(tree).__name__
+    if isinstance(hierarchy, Hierarchy):
+        return hierarchy
+    if isinstance(hierarchy, TreePenalty):
+        return hierarchy.hierarchy
+    given = (
+        f"a penalty in {hierarchy.form} form"
+        if isinstance(hierarchy, Penalty)
+        else type(hierarchy).__name__
+    )
     raise ArgumentError(
-        f"`tree` must be a Hierarchy, or a penalty made from one (Penalty.from_hierarchy, "
+        f"`hierarchy` must be a Hierarchy, or a penalty made from one (Penalty.from_hierarchy, "
         f"from_groups); got {given}."
     )
 
@@ -47,8 +51,8 @@ class Contracted:
     """The classes, numbered 0..k-1 as ever, and the m parting nodes, k..k+m-1, the topmost last.
 
     up (k + m,): the parting node next above; -1 for the topmost
-    heights (k + m,): height in the whole tree of the branch of `up` that holds the node
-    depths (k + m,): edges of the whole tree from its root to `up`
+    heights (k + m,): height in the whole hierarchy of the branch of `up` that holds the node
+    depths (k + m,): edges of the whole hierarchy from its root to `up`
     levels (k + m,): edges from the topmost
     names: of all of them
     """
@@ -60,25 +64,25 @@ class Contracted:
     names: tuple[str, ...]
 
 
-def contract(tree: Hierarchy) -> Contracted:
+def contract(hierarchy: Hierarchy) -> Contracted:
     """Leave out every node at which nothing is decided."""
-    k, n, parents = tree.n_classes, len(tree.names), tree.parents.tolist()
+    k, n, parents = hierarchy.n_classes, len(hierarchy.names), hierarchy.parents.tolist()
     holds, branches = [0] * n, [0] * n
-    for v in tree.class_nodes.tolist():
+    for v in hierarchy.class_nodes.tolist():
         holds[v] = branches[v] = 1
     for v in range(n - 1, 0, -1):
         holds[parents[v]] += holds[v]
         branches[parents[v]] += holds[v] > 0
     parting = [v for v in range(n) if branches[v] >= 2]
     number = {v: k + len(parting) - 1 - i for i, v in enumerate(parting)}
-    # Of each node of the tree: the parting node above, and which of its branches leads here.
+    # Of each node of the hierarchy: the parting node above, and which of its branches leads here.
     above, branch = [-1] * n, [0] * n
     for v in range(1, n):
         up = parents[v]
         above[v], branch[v] = (number[up], v) if up in number else (above[up], branch[up])
-    height = tree.heights.tolist()
+    height = hierarchy.heights.tolist()
     ups, heights = [], []
-    for v in tree.class_nodes.tolist():
+    for v in hierarchy.class_nodes.tolist():
         at_inner = v in number
         ups.append(number[v] if at_inner else above[v])
         heights.append(0 if at_inner else height[branch[v]])
@@ -88,11 +92,11 @@ def contract(tree: Hierarchy) -> Contracted:
     levels = [0] * len(ups)
     for v in [*range(len(ups) - 1, k - 1, -1), *range(k)]:  # above before below
         levels[v] = levels[ups[v]] + 1 if ups[v] >= 0 else 0
-    depth_of = {number[v]: int(tree.depths[v]) for v in parting}
+    depth_of = {number[v]: int(hierarchy.depths[v]) for v in parting}
     depths = [depth_of.get(up, 0) for up in ups]
-    taken = set(tree.classes)
-    inner = (tree.names[v] for v in reversed(parting))
-    names = (*tree.classes, *(f"{name} (inner)" if name in taken else name for name in inner))
+    taken = set(hierarchy.classes)
+    inner = (hierarchy.names[v] for v in reversed(parting))
+    names = (*hierarchy.classes, *(f"{name} (inner)" if name in taken else name for name in inner))
     return Contracted(np.array(ups), np.array(heights), np.array(depths), np.array(levels), names)
 
 
@@ -106,7 +110,7 @@ class Level(NamedTuple):
 
 
 class Subtrees(DeviceBuffers):
-    """The edges of a contracted tree on a device, shallowest level first.
+    """The edges of a contracted hierarchy on a device, shallowest level first.
 
     n_outputs   nodes that a network must score if it scores nodes: classes, then inner nodes
     names       of those
@@ -123,9 +127,9 @@ class Subtrees(DeviceBuffers):
     path: Tensor
     starts: Tensor
 
-    def __init__(self, tree: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
-        small, k = contract(tree), tree.n_classes
+        small, k = contract(hierarchy), hierarchy.n_classes
         self.n_classes = k
         self.n_outputs = max(len(small.up) - 1, 1)
         self.n_families = len(small.up) - k

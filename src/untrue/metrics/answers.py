@@ -21,7 +21,7 @@ class AnswerCells:
     """The cells of a table of classes by actions that are not zero.
 
     `count[i]` examples of class `true[i]` were answered by action `action[i]`. A table of 10,000
-    classes and their tree's nodes would take 900 MB.
+    classes and their hierarchy's nodes would take 900 MB.
     """
 
     n_classes: int
@@ -107,10 +107,10 @@ def answer_costs(cells: AnswerCells, actions: Actions) -> FloatArray:
 
 
 def answer_nodes(cells: AnswerCells, actions: Actions) -> tuple[IntArray, IntArray]:
-    """The nodes of the true classes and of the answers, where actions are nodes of a tree."""
+    """The nodes of the true classes and of the answers, where actions are nodes of a hierarchy."""
     if not isinstance(actions, NodeActions):
         raise ArgumentError(
-            "Hierarchical measures are about answers that are nodes of a tree "
+            "Hierarchical measures are about answers that are nodes of a hierarchy "
             "(Actions.from_hierarchy); these actions are a table."
         )
-    return actions.tree.class_nodes[cells.true], actions.nodes[cells.action]
+    return actions.hierarchy.class_nodes[cells.true], actions.nodes[cells.action]

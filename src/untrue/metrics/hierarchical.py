@@ -16,11 +16,13 @@ from untrue.hierarchy import Hierarchy
 from untrue.metrics import weights
 from untrue.metrics.answers import AnswersLike, answer_nodes, read_answers
 from untrue.metrics.confusion import ConfusionLike, read_confusion
-from untrue.metrics.inputs import check_tree
+from untrue.metrics.inputs import check_hierarchy
 from untrue.penalty import Actions
 
 
-def hierarchical_precision(cm: ConfusionLike | AnswersLike, tree: Hierarchy | Actions) -> float:
+def hierarchical_precision(
+    cm: ConfusionLike | AnswersLike, hierarchy: Hierarchy | Actions
+) -> float:
     """Of the nodes above and at the answers, the share that is right.
 
     `sum of n[i, j] |above i and above j| / sum of n[i, j] |above j|`. A coarse answer that is right
@@ -30,33 +32,33 @@ def hierarchical_precision(cm: ConfusionLike | AnswersLike, tree: Hierarchy | Ac
     >>> hierarchical_precision([[8, 2, 0], [0, 10, 0], [0, 0, 10]], tree)  # 2 cats called dogs
     0.9666666666666667
     """
-    return _share(cm, tree, precision=1.0, recall=0.0)
+    return _share(cm, hierarchy, precision=1.0, recall=0.0)
 
 
-def hierarchical_recall(cm: ConfusionLike | AnswersLike, tree: Hierarchy | Actions) -> float:
+def hierarchical_recall(cm: ConfusionLike | AnswersLike, hierarchy: Hierarchy | Actions) -> float:
     """Of the nodes above and at the true classes, the share that is answered."""
-    return _share(cm, tree, precision=0.0, recall=1.0)
+    return _share(cm, hierarchy, precision=0.0, recall=1.0)
 
 
 def hierarchical_f(
-    cm: ConfusionLike | AnswersLike, tree: Hierarchy | Actions, beta: float = 1.0
+    cm: ConfusionLike | AnswersLike, hierarchy: Hierarchy | Actions, beta: float = 1.0
 ) -> float:
     """`(1 + beta^2) P R / (beta^2 P + R)` of hierarchical precision P and recall R."""
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta < np.inf:
         raise ArgumentError(f"`beta` must be a number of at least 0; got {beta!r}.")
     whole = 1.0 + beta**2
-    return _share(cm, tree, precision=1.0 / whole, recall=beta**2 / whole)
+    return _share(cm, hierarchy, precision=1.0 / whole, recall=beta**2 / whole)
 
 
-def _share(cm: Any, tree: Hierarchy | Actions, *, precision: float, recall: float) -> float:
-    if isinstance(tree, Actions):
-        answers = read_answers(cm, tree)
-        true, answer = answer_nodes(answers, tree)
-        count, nodes = answers.count, tree.tree  # type: ignore[attr-defined]
+def _share(cm: Any, hierarchy: Hierarchy | Actions, *, precision: float, recall: float) -> float:
+    if isinstance(hierarchy, Actions):
+        answers = read_answers(cm, hierarchy)
+        true, answer = answer_nodes(answers, hierarchy)
+        count, nodes = answers.count, hierarchy.hierarchy  # type: ignore[attr-defined]
     else:
         cells = read_confusion(cm)
-        check_tree(tree, cells.n_classes)
-        true, answer = tree.class_nodes[cells.true], tree.class_nodes[cells.predicted]
-        count, nodes = cells.count, tree
+        check_hierarchy(hierarchy, cells.n_classes)
+        true, answer = hierarchy.class_nodes[cells.true], hierarchy.class_nodes[cells.predicted]
+        count, nodes = cells.count, hierarchy
     top, bottom = weights.hierarchical(true, answer, nodes, precision=precision, recall=recall)
     return float(weights.ratio(count @ top, count @ bottom))

@@ -228,7 +228,7 @@ def read_groups(groups: Groups, n_classes: int, classes: Sequence[str] | None = 
         if array.shape != (n_classes,) or array.dtype.kind not in "iu":
             raise ArgumentError(
                 f"`groups` must be an integer array with the group of each of {n_classes} classes "
-                f"(as tree.coarsen(level) gives), or a dict from group to classes; "
+                f"(as hierarchy.coarsen(level) gives), or a dict from group to classes; "
                 f"got dtype {array.dtype} of shape {array.shape}."
             )
         return array.astype(np.int64)
@@ -260,15 +260,17 @@ def read_subset(
     return chosen
 
 
-def check_tree(tree: Any, n_classes: int) -> None:
+def check_hierarchy(hierarchy: Any, n_classes: int) -> None:
     """It is a `Hierarchy`, of as many classes as the data."""
-    if not (hasattr(tree, "height") and hasattr(tree, "classes")):
-        raise ArgumentError(f"`tree` must be an untrue.Hierarchy; got {type(tree).__name__}.")
-    check_n_classes(len(tree.classes), n_classes, "tree")
+    if not (hasattr(hierarchy, "height") and hasattr(hierarchy, "classes")):
+        raise ArgumentError(
+            f"`hierarchy` must be an untrue.Hierarchy; got {type(hierarchy).__name__}."
+        )
+    check_n_classes(len(hierarchy.classes), n_classes, "hierarchy")
 
 
 def check_n_classes(given: int, expected: int, name: str) -> None:
-    """A penalty or a tree is about as many classes as the confusion matrix."""
+    """A penalty or a hierarchy is about as many classes as the confusion matrix."""
     if given != expected:
         raise ArgumentError(
             f"`{name}` must be about the {expected} classes of the data; it is about {given}."

@@ -93,7 +93,7 @@ def coarse_error(
     """Share of the examples put into the wrong super-class. (The paper.)
 
     `sum of n[i, j] over group(i) != group(j), divided by N`. `groups` is the group of each class,
-    shape (k,), as `tree.coarsen(level)` gives, or a dict from group to its classes.
+    shape (k,), as `hierarchy.coarsen(level)` gives, or a dict from group to its classes.
 
     >>> coarse_error([[7, 2, 1], [0, 10, 0], [0, 0, 10]], [0, 0, 1])
     0.03333333333333333
@@ -223,14 +223,14 @@ def best_constant_cost(class_counts: FloatArray, penalty: Penalty) -> FloatArray
     return np.where(total[:, 0] > 0, least, np.nan)
 
 
-def mistake_severity(cm: ConfusionLike, tree: Hierarchy) -> float:
+def mistake_severity(cm: ConfusionLike, hierarchy: Hierarchy) -> float:
     """Mean height of the lowest common ancestor over the errors; nan when there are none.
 
     `sum of n[i, j] h(i, j) over i != j, divided by E`. (Bertinetto et al., CVPR 2020.) More errors
     among near classes lower it: never report it without the total error.
     """
     cells = read_confusion(cm)
-    return _value(cells, weights.mistake_severity(cells, tree))
+    return _value(cells, weights.mistake_severity(cells, hierarchy))
 
 
 def class_accuracy(cm: ConfusionLike) -> FloatArray:

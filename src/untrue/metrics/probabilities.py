@@ -12,8 +12,8 @@ from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     IntArray,
+    check_hierarchy,
     check_same_length,
-    check_tree,
     precision,
     prob_blocks,
     read_count,
@@ -79,21 +79,25 @@ def bin_of(confidence: FloatArray, bins: int) -> IntArray:
     return np.searchsorted(inner_edges, confidence, side="left").astype(np.int64)
 
 
-def height_at_k(probs: ArrayOrTensor, true: ArrayOrTensor, tree: Hierarchy, k: int = 1) -> float:
+def height_at_k(
+    probs: ArrayOrTensor, true: ArrayOrTensor, hierarchy: Hierarchy, k: int = 1
+) -> float:
     """Mean height over the k most probable classes of all examples; nan without examples.
 
     `mean over n of (1/k) sum of h(true_n, j) over the k most probable j`, right answers counting
     as height 0. (Bertinetto et al., CVPR 2020: hierarchical distance of the top k.) Only the order
     of each row matters, so that logits do as well; equal ones are taken in class order.
     """
-    heights = top_heights(probs, true, tree, k)
+    heights = top_heights(probs, true, hierarchy, k)
     return float(heights.mean() / k) if heights.size else float("nan")
 
 
-def top_heights(probs: ArrayOrTensor, true: ArrayOrTensor, tree: Hierarchy, k: int) -> IntArray:
+def top_heights(
+    probs: ArrayOrTensor, true: ArrayOrTensor, hierarchy: Hierarchy, k: int
+) -> IntArray:
     """Sum of the heights between the truth and the k most probable classes of each example."""
     scores = read_scores(probs, "probs")
-    check_tree(tree, scores.shape[1])
+    check_hierarchy(hierarchy, scores.shape[1])
     labels = read_labels(true, "true", scores.shape[1])
     check_same_length(probs=scores, true=labels)
     wanted = read_count(k, "k")
@@ -104,7 +108,7 @@ def top_heights(probs: ArrayOrTensor, true: ArrayOrTensor, tree: Hierarchy, k: i
     total = np.empty(len(scores), dtype=np.int64)
     for rows in row_blocks(*scores.shape):
         top = _top(scores[rows], wanted, rows.start)
-        total[rows] = tree.height(labels[rows][:, None], top).sum(axis=1)
+        total[rows] = hierarchy.height(labels[rows][:, None], top).sum(axis=1)
     return total
 
 

@@ -120,7 +120,7 @@ def summary(
     penalty: Penalty | None = None,
     zone: Zone | None = None,
     groups: Groups | None = None,
-    tree: Hierarchy | None = None,
+    hierarchy: Hierarchy | None = None,
     subset: Iterable[Any] | None = None,
     probs: ArrayOrTensor | None = None,
     true: ArrayOrTensor | None = None,
@@ -139,11 +139,11 @@ def summary(
     penalty     gives expected and adjusted expected cost and the `costliest` confusions
     zone        gives errors in the zone and their share (see `zone_errors`)
     groups      gives coarse error and the share of errors inside the right group
-    tree        gives mistake severity, hierarchical precision, recall and F, and with `probs`
+    hierarchy   gives mistake severity, hierarchical precision, recall and F, and with `probs`
                 height@k for the k of `top` that exist
     subset      gives the accuracy of these (small) classes, and with `groups` their super-class one
     probs, true go together, (N, k) and (N,): give ECE over `bins`
-    classes     names in class order, for zone, groups and subset; else those of penalty or tree
+    classes     names in class order, for zone, groups and subset; else of penalty or hierarchy
     abstained   how many examples were not answered and so are not in `cm`
     resamples   0, or how many bootstrap resamples to draw for `intervals` (see `bootstrap`)
 
@@ -161,8 +161,8 @@ def summary(
     if (probs is None) != (true is None):
         raise ArgumentError("`probs` and `true` go together; got only one of them.")
     rng = np.random.default_rng(seed)
-    names = _class_names(classes, penalty, tree)
-    pairs = _pairs(cells, penalty, zone, groups, tree, subset, names)
+    names = _class_names(classes, penalty, hierarchy)
+    pairs = _pairs(cells, penalty, zone, groups, hierarchy, subset, names)
     values: dict[str, Any] = {
         name: float(weights.ratio(cells.count @ above, cells.count @ below))
         for name, (above, below) in pairs.items()
@@ -186,10 +186,10 @@ def summary(
         check_scores_shape(np.shape(probs), "probs", cells.n_classes)
         values["ece"], found = resampled_ece(probs, true, bins, n_resamples, rng)
         drawn |= {"ece": found} if n_resamples else {}
-        places = [] if tree is None else [read_count(k, "top") for k in top]
+        places = [] if hierarchy is None else [read_count(k, "top") for k in top]
         for k in places:
-            if tree is not None and k <= cells.n_classes:
-                heights[k], found = resampled_height(probs, true, tree, k, n_resamples, rng)
+            if hierarchy is not None and k <= cells.n_classes:
+                heights[k], found = resampled_height(probs, true, hierarchy, k, n_resamples, rng)
                 drawn |= {f"height_at_{k}": found} if n_resamples else {}
     point = values | {f"height_at_{k}": value for k, value in heights.items()}
     answered_or_not = cells.total + n_abstained
@@ -214,7 +214,7 @@ def _pairs(
     penalty: Penalty | None,
     zone: Zone | None,
     groups: Groups | None,
-    tree: Hierarchy | None,
+    hierarchy: Hierarchy | None,
     subset: Iterable[Any] | None,
     names: Sequence[str] | None,
 ) -> dict[str, weights.Weights]:
@@ -230,13 +230,13 @@ def _pairs(
         pairs["in_group_share"] = weights.in_group_share(cells, groups, names)
     if penalty is not None:
         pairs["expected_cost"] = weights.expected_cost(cells, penalty)
-    if tree is not None:
-        pairs["mistake_severity"] = weights.mistake_severity(cells, tree)
+    if hierarchy is not None:
+        pairs["mistake_severity"] = weights.mistake_severity(cells, hierarchy)
         for name, (precision, recall) in HIERARCHICAL.items():
             pairs[name] = weights.hierarchical(
-                tree.class_nodes[cells.true],
-                tree.class_nodes[cells.predicted],
-                tree,
+                hierarchy.class_nodes[cells.true],
+                hierarchy.class_nodes[cells.predicted],
+                hierarchy,
                 precision=precision,
                 recall=recall,
             )
@@ -251,13 +251,13 @@ def _pairs(
 
 
 def _class_names(
-    classes: Sequence[str] | None, penalty: Penalty | None, tree: Hierarchy | None
+    classes: Sequence[str] | None, penalty: Penalty | None, hierarchy: Hierarchy | None
 ) -> Sequence[str] | None:
-    """The names of the classes, which penalty and tree must not have in different orders."""
+    """The names of the classes, which penalty and hierarchy must not have in different orders."""
     known = {
         "classes": classes,
         "penalty": getattr(penalty, "classes", None),
-        "tree": getattr(tree, "classes", None),
+        "hierarchy": getattr(hierarchy, "classes", None),
     }
     named = {source: tuple(names) for source, names in known.items() if names is not None}
     for (a, first), (b, second) in itertools.combinations(named.items(), 2):

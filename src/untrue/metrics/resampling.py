@@ -107,7 +107,7 @@ def resampled_ratios(
 
     `of_class_counts` takes (rows, k) to (rows,). Cells that nothing tells apart are drawn as one:
     sums of multinomial counts are multinomial.
-    A thousand classes have a million cells, but with a tree a few thousand that differ.
+    A thousand classes have a million cells, but with a hierarchy a few thousand that differ.
     """
     columns = [column for pair in pairs.values() for column in pair]
     by_class = cells.true if of_class_counts else np.zeros_like(cells.true)
@@ -193,13 +193,13 @@ def resampled_ece(
 def resampled_height(
     probs: ArrayOrTensor,
     true: ArrayOrTensor,
-    tree: Hierarchy,
+    hierarchy: Hierarchy,
     k: int,
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[float, FloatArray]:
     """Height@k, and its value for each resample; examples of equal height are drawn as one."""
-    heights, counts = np.unique(top_heights(probs, true, tree, k), return_counts=True)
+    heights, counts = np.unique(top_heights(probs, true, hierarchy, k), return_counts=True)
     if not counts.size:
         return math.nan, np.full(resamples, np.nan)
     scale = 1 / (k * counts.sum())

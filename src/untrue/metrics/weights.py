@@ -18,8 +18,8 @@ from untrue.metrics.inputs import (
     FloatArray,
     Groups,
     IntArray,
+    check_hierarchy,
     check_n_classes,
-    check_tree,
     read_groups,
     read_subset,
 )
@@ -104,20 +104,20 @@ def by_priors(
     return each * weight, weight
 
 
-def mistake_severity(cells: Cells, tree: Hierarchy) -> Weights:
-    check_tree(tree, cells.n_classes)
-    return _floats(tree.height(cells.true, cells.predicted)), _floats(cells.wrong)
+def mistake_severity(cells: Cells, hierarchy: Hierarchy) -> Weights:
+    check_hierarchy(hierarchy, cells.n_classes)
+    return _floats(hierarchy.height(cells.true, cells.predicted)), _floats(cells.wrong)
 
 
 def hierarchical(
-    true: IntArray, answers: IntArray, tree: Hierarchy, *, precision: float, recall: float
+    true: IntArray, answers: IntArray, hierarchy: Hierarchy, *, precision: float, recall: float
 ) -> Weights:
     """Nodes that truth and answer share, over a mixture of those of the answer and of the truth.
 
     `true`, `answers` are nodes. (1, 0) is precision, (0, 1) recall, (1, b^2) / (1 + b^2) their F.
     """
-    shared = tree.depths[tree.common_ancestors(true, answers)]
-    below = precision * tree.depths[answers] + recall * tree.depths[true]
+    shared = hierarchy.depths[hierarchy.common_ancestors(true, answers)]
+    below = precision * hierarchy.depths[answers] + recall * hierarchy.depths[true]
     return _floats(shared), _floats(below)
 
 

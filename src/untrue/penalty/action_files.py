@@ -4,7 +4,7 @@ TOML, and JSON with the same keys:
 
     classes, [[action]] tables     name, cost (under every class), costs = {class: cost} (of some)
     classes, actions, matrix       a table of costs, true class first
-    edges, cost, classes, nodes    nodes of a tree; all but edges may be left out
+    edges, cost, classes, nodes    nodes of a hierarchy; all but edges may be left out
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def _from_content(content: Any) -> Actions:
         cost = content.get("cost", "distance")
         if not isinstance(cost, str):
             raise PenaltyError(f"`cost` must be 'distance' or 'information'; got {cost!r}.")
-        tree = Hierarchy.from_edges(content["edges"], classes=content.get("classes"))
-        return NodeActions(tree, cost, content.get("nodes"))  # type: ignore[arg-type]
+        hierarchy = Hierarchy.from_edges(content["edges"], classes=content.get("classes"))
+        return NodeActions(hierarchy, cost, content.get("nodes"))  # type: ignore[arg-type]
     if not isinstance(content.get("classes"), list):
         raise PenaltyError("`classes` must be a list of class names.")
     classes = check_classes(content["classes"])
@@ -117,7 +117,7 @@ def _content(actions: Actions) -> dict[str, Any]:
             "cost": actions.cost_rule,
             "classes": list(actions.classes),
             "nodes": list(actions.actions),
-            "edges": [list(edge) for edge in actions.tree.edges()],
+            "edges": [list(edge) for edge in actions.hierarchy.edges()],
         }
     return {
         "classes": list(actions.classes),

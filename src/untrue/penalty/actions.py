@@ -1,7 +1,7 @@
 """Answers that are not classes: "send to a specialist", "order a test", "some bird".
 
 `Actions` are what a decision may answer, and what each costs under each true class: a table, or the
-nodes of a tree of classes (`untrue.penalty.node_actions`).
+nodes of a hierarchy (`untrue.penalty.node_actions`).
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Actions(ABC):
 
     @staticmethod
     def from_hierarchy(
-        tree: Hierarchy, cost: NodeCost = "distance", *, nodes: Sequence[str] | None = None
+        hierarchy: Hierarchy, cost: NodeCost = "distance", *, nodes: Sequence[str] | None = None
     ) -> Actions:
-        """Every node of a tree is an answer; a right but coarse one costs by what it leaves open.
+        """Each node of a hierarchy is an answer; a right coarse one costs by what it leaves open.
 
         cost   "distance": the edges between the answer and the true class. The best answer is the
                deepest node that has at least half of the probability below it. (Ramaswamy, Tewari,
@@ -83,11 +83,11 @@ class Actions(ABC):
                and that of the answer: (h, 0) is a wrong class, (h, h) a right answer of height h
         nodes  names of the nodes that may be answered; all that hold a class if not given
 
-        Costs are computed along the tree; there is no table of classes by nodes.
+        Costs are computed along the hierarchy; there is no table of classes by nodes.
         """
         from untrue.penalty.node_actions import NodeActions
 
-        return NodeActions(tree, cost, nodes)
+        return NodeActions(hierarchy, cost, nodes)
 
     @staticmethod
     def load(path: str | Path) -> Actions:

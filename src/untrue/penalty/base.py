@@ -87,17 +87,17 @@ class Penalty(ABC):
 
     @staticmethod
     def from_hierarchy(
-        tree: Hierarchy,
+        hierarchy: Hierarchy,
         cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
     ) -> Penalty:
         """Cost by the height of the lowest common ancestor: the height itself, or a function."""
         from untrue.penalty import builders
 
-        return builders.from_hierarchy(tree, cost)
+        return builders.from_hierarchy(hierarchy, cost)
 
     @staticmethod
     def for_exit(
-        tree_or_groups: Hierarchy | Mapping[str, Sequence[str]],
+        hierarchy_or_groups: Hierarchy | Mapping[str, Sequence[str]],
         exit: int,  # noqa: A002
         n_exits: int,
         *,
@@ -111,8 +111,8 @@ class Penalty(ABC):
         A mistake out of the right coarse class has the full `cost` at every exit. One inside it
         costs the share l / k of that: little at the first exit, as much as any other at the last.
 
-        tree_or_groups  {coarse class: classes}; or a tree, its nodes at depth `level` being the
-                        coarse classes
+        hierarchy_or_groups  {coarse class: classes}; or a hierarchy, whose nodes at depth `level`
+                        are the coarse classes
         exit            l, from 1 (the earliest) to `n_exits`
         reading         "text": the share l / k, which is what the paper describes ("increases
                         linearly through the k levels of the output, reaching eventually the same
@@ -130,7 +130,7 @@ class Penalty(ABC):
         from untrue.penalty import builders
 
         return builders.for_exit(
-            tree_or_groups,
+            hierarchy_or_groups,
             exit,
             n_exits,
             cost=cost,

@@ -76,7 +76,7 @@ def _refuse_other_forms(given: Any, what: str) -> None:
     if isinstance(given, str | os.PathLike):
         found = f"{str(given)!r}. For a file: Penalty.load(path)."
     elif isinstance(given, Hierarchy):
-        found = "a Hierarchy. For a tree: Penalty.from_hierarchy(tree)."
+        found = "a Hierarchy. With it: Penalty.from_hierarchy(hierarchy)."
     elif isinstance(given, Mapping):
         found = "a dict. For rules by name: Penalty.from_rules(classes, rules)."
     elif given is None:
@@ -139,27 +139,29 @@ def from_groups(
     *,
     classes: Sequence[str] | None = None,
 ) -> TreePenalty:
-    tree = Hierarchy.from_groups(groups, classes=classes)
-    return TreePenalty(tree, [0.0, number(within, "`within`"), number(across, "`across`")])
+    hierarchy = Hierarchy.from_groups(groups, classes=classes)
+    return TreePenalty(hierarchy, [0.0, number(within, "`within`"), number(across, "`across`")])
 
 
 def from_hierarchy(
-    tree: Hierarchy,
+    hierarchy: Hierarchy,
     cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
 ) -> TreePenalty:
-    if not isinstance(tree, Hierarchy):
+    if not isinstance(hierarchy, Hierarchy):
         raise PenaltyError(
-            f"`tree` must be a Hierarchy; got {type(tree).__name__}. "
+            f"`hierarchy` must be a Hierarchy; got {type(hierarchy).__name__}. "
             "Hierarchy.from_dict, from_edges, from_groups and from_paths make one."
         )
-    heights = range(1, tree.max_height + 1)
+    heights = range(1, hierarchy.max_height + 1)
     if isinstance(cost, Mapping):
         missing = [h for h in heights if h not in cost]
         if missing:
-            raise PenaltyError(f"`cost` names no cost for height {missing[0]} of this tree.")
-        beyond = [h for h in cost if h not in range(tree.max_height + 1)]
+            raise PenaltyError(f"`cost` names no cost for height {missing[0]} of this hierarchy.")
+        beyond = [h for h in cost if h not in range(hierarchy.max_height + 1)]
         if beyond:
-            raise PenaltyError(f"`cost` names height {beyond[0]}; the tree's is {tree.max_height}.")
+            raise PenaltyError(
+                f"`cost` names height {beyond[0]}; the hierarchy's is {hierarchy.max_height}."
+            )
         costs = [cost.get(0, 0.0), *(cost[h] for h in heights)]
     elif callable(cost):
         costs = [0.0, *(cost(h) for h in heights)]
@@ -169,11 +171,11 @@ def from_hierarchy(
         raise PenaltyError(
             f"`cost` must be 'height', a function or {{height: cost}}; got {cost!r}."
         )
-    return TreePenalty(tree, [number(c, f"cost at height {h}") for h, c in enumerate(costs)])
+    return TreePenalty(hierarchy, [number(c, f"cost at height {h}") for h, c in enumerate(costs)])
 
 
 def for_exit(
-    tree_or_groups: Hierarchy | Mapping[str, Sequence[str]],
+    hierarchy_or_groups: Hierarchy | Mapping[str, Sequence[str]],
     exit: int,  # noqa: A002
     n_exits: int,
     *,
@@ -187,13 +189,13 @@ def for_exit(
     if exit > n_exits:
         raise ArgumentError(f"`exit` must lie in 1..{n_exits}, from the first; got {exit}.")
     check_choice("reading", reading, ("text", "printed"))
-    groups = tree_or_groups
+    groups = hierarchy_or_groups
     if isinstance(groups, Hierarchy):
         classes = groups.classes if classes is None else classes
         groups = groups.groups(level)
     elif not isinstance(groups, Mapping):
         raise PenaltyError(
-            "`tree_or_groups` must be a Hierarchy or {coarse class: classes}; "
+            "`hierarchy_or_groups` must be a Hierarchy or {coarse class: classes}; "
             f"got {type(groups).__name__}."
         )
     full = number(cost, "`cost`")

@@ -1,4 +1,4 @@
-"""Tensors made from a penalty or a tree, as buffers of a module."""
+"""Tensors made from a penalty or a hierarchy, as buffers of a module."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 class DeviceBuffers(nn.Module):
     """Tensors that follow a module to its device and keep their precision.
 
-    What is made from a penalty or a tree is fixed: a state that holds something else is refused,
-    for what else was made from it (bounds of loops, the penalty of a loss) would not fit.
+    What is made from a penalty or a hierarchy is fixed: a state that holds anything else is
+    refused, for what else was made from it (bounds of loops, the penalty of a loss) would not fit.
     """
 
     _digests: dict[str, bytes]
@@ -40,9 +40,9 @@ class DeviceBuffers(nn.Module):
             if isinstance(given, Tensor) and not self._is_own(name, given):
                 errors: list[str] = args[-1] if args else kwargs["error_msgs"]
                 errors.append(
-                    f"`{prefix}{name}` in the state comes from another penalty or tree than this "
-                    "loss has. Make the loss with the one that was saved; or leave the keys of the "
-                    "loss out of the state and load it with strict=False."
+                    f"`{prefix}{name}` in the state comes from another penalty or hierarchy than "
+                    "this loss has. Make the loss with the one that was saved; or leave the keys "
+                    "of the loss out of the state and load it with strict=False."
                 )
                 return
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

@@ -2,7 +2,7 @@
 
 CSV     header row and first column are class names; rows are the true class
 TOML    classes, default, and [[rule]] tables with true, predicted, cost; or classes, edges and
-        height_costs for a tree. A cost may be a formula of columns, "0.2 * amount + 5"
+        height_costs for a hierarchy. A cost may be a formula of columns, "0.2 * amount + 5"
 JSON    the same keys, or classes and matrix
 .npy    the matrix alone; never a pickle
 """
@@ -147,8 +147,9 @@ def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
 
 
 TREE_HINT = (
-    "this looks like a tree or groups of classes, without costs. Make costs of it: `untrue penalty "
-    "new --hierarchy FILE --out costs.toml` (in Python, Penalty.from_hierarchy or from_groups)."
+    "this looks like a hierarchy or groups of classes, without costs. Make costs of it: `untrue "
+    "penalty new --hierarchy FILE --out costs.toml` (in Python, Penalty.from_hierarchy or "
+    "from_groups)."
 )
 
 
@@ -168,12 +169,14 @@ def penalty_from_content(content: Any) -> Penalty | FormulaPenalty:
         edges, classes = content["edges"], content.get("classes")
         if not isinstance(edges, list) or not isinstance(classes, list | None):
             raise PenaltyError("`edges` must be a list of [parent, child], `classes` a list.")
-        tree = Hierarchy.from_edges(edges, classes=classes)
-        costs = _numbers(content.get("height_costs", range(tree.max_height + 1)), "height_costs")
-        scale = _numbers(content.get("row_scale", [1.0] * tree.n_classes), "row_scale")
-        if len(scale) != tree.n_classes:
-            raise PenaltyError(f"`row_scale` has {len(scale)} entries, not {tree.n_classes}.")
-        return TreePenalty(tree, costs, scale)
+        hierarchy = Hierarchy.from_edges(edges, classes=classes)
+        costs = _numbers(
+            content.get("height_costs", range(hierarchy.max_height + 1)), "height_costs"
+        )
+        scale = _numbers(content.get("row_scale", [1.0] * hierarchy.n_classes), "row_scale")
+        if len(scale) != hierarchy.n_classes:
+            raise PenaltyError(f"`row_scale` has {len(scale)} entries, not {hierarchy.n_classes}.")
+        return TreePenalty(hierarchy, costs, scale)
     if "classes" not in content or not isinstance(content["classes"], list):
         raise PenaltyError("`classes` must be a list of class names.")
     if form == "dense":

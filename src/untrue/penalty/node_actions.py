@@ -1,4 +1,4 @@
-"""The nodes of a tree of classes as answers, with costs along the tree: O(nodes x depth).
+"""The nodes of a hierarchy as answers, with costs along it: O(nodes x depth).
 
 Let w be the lowest common ancestor of the true class y and the answer v. All costs here are
 
@@ -32,26 +32,26 @@ _BLOCK = 2**22
 
 
 class NodeActions(Actions):
-    """Nodes of a tree as answers; made by `Actions.from_hierarchy`.
+    """Nodes of a hierarchy as answers; made by `Actions.from_hierarchy`.
 
-    tree, cost   as they were given
-    nodes        (m,) position of each answer in `tree.names`
+    hierarchy, cost  as they were given
+    nodes        (m,) position of each answer in `hierarchy.names`
     """
 
-    def __init__(self, tree: Hierarchy, cost: NodeCost, nodes: Sequence[str] | None) -> None:
-        if not isinstance(tree, Hierarchy):
+    def __init__(self, hierarchy: Hierarchy, cost: NodeCost, nodes: Sequence[str] | None) -> None:
+        if not isinstance(hierarchy, Hierarchy):
             raise PenaltyError(
-                f"`tree` must be a Hierarchy; got {type(tree).__name__}. "
+                f"`hierarchy` must be a Hierarchy; got {type(hierarchy).__name__}. "
                 "Hierarchy.from_dict, from_edges, from_groups and from_paths make one."
             )
-        self.tree, self.cost_rule, self.classes = tree, cost, tree.classes
-        self._slots = np.argsort(tree.class_nodes, kind="stable")
-        by_slot, every = tree.class_nodes[self._slots], np.arange(len(tree.names))
+        self.hierarchy, self.cost_rule, self.classes = hierarchy, cost, hierarchy.classes
+        self._slots = np.argsort(hierarchy.class_nodes, kind="stable")
+        by_slot, every = hierarchy.class_nodes[self._slots], np.arange(len(hierarchy.names))
         self._first = np.searchsorted(by_slot, every)
-        self._last = np.searchsorted(by_slot, every + tree.sizes)
+        self._last = np.searchsorted(by_slot, every + hierarchy.sizes)
         self.nodes = self._chosen(nodes)
-        self.actions = tuple(tree.names[v] for v in self.nodes.tolist())
-        self._path, self._starts = paths(self.nodes, tree.parents)
+        self.actions = tuple(hierarchy.names[v] for v in self.nodes.tolist())
+        self._path, self._starts = paths(self.nodes, hierarchy.parents)
         self._own, self._pairs = self._costs(cost)
         self._check()
 
@@ -59,13 +59,13 @@ class NodeActions(Actions):
         holds = self._last > self._first  # a node without a class below is never right
         if nodes is None:
             return np.flatnonzero(holds)
-        places = {name: v for v, name in enumerate(self.tree.names)}
+        places = {name: v for v, name in enumerate(self.hierarchy.names)}
         if isinstance(nodes, str) or not len(nodes):
             raise PenaltyError(f"`nodes` must be a list of names of nodes; got {nodes!r}.")
         for name in nodes:
             if name not in places:
-                hint = nearest(str(name), self.tree.names) or "."
-                raise PenaltyError(f"`nodes` names no node of the tree: {name!r}{hint}")
+                hint = nearest(str(name), self.hierarchy.names) or "."
+                raise PenaltyError(f"`nodes` names no node of the hierarchy: {name!r}{hint}")
             if not holds[places[name]]:
                 raise PenaltyError(f"No class is below the node {name!r}: it is never right.")
         if len(set(nodes)) < len(nodes):
@@ -74,22 +74,22 @@ class NodeActions(Actions):
 
     def _costs(self, cost: NodeCost) -> tuple[Floats, Floats]:
         """a (k,), and f (P,) for each answer v and each node w on its way up."""
-        tree, lengths = self.tree, np.diff(self._starts)
+        hierarchy, lengths = self.hierarchy, np.diff(self._starts)
         answer = np.repeat(self.nodes, lengths)
-        none = np.zeros(tree.n_classes)
+        none = np.zeros(hierarchy.n_classes)
         if cost == "distance":
-            above = tree.depths[answer] - 2.0 * tree.depths[self._path]
-            return tree.depths[tree.class_nodes].astype(np.float64), above
+            above = hierarchy.depths[answer] - 2.0 * hierarchy.depths[self._path]
+            return hierarchy.depths[hierarchy.class_nodes].astype(np.float64), above
         if cost == "information":
             below = (self._last - self._first)[answer].astype(np.float64)
-            whole = math.log(tree.n_classes) or 1.0
+            whole = math.log(hierarchy.n_classes) or 1.0
             return none, np.where(self._path == answer, np.log(below) / whole, 1.0)
         if not callable(cost):
             raise PenaltyError(
                 "`cost` must be 'distance', 'information' or a function of two heights, of the "
                 f"common ancestor and of the answer; got {cost!r}."
             )
-        heights = np.stack([tree.heights[self._path], tree.heights[answer]], axis=1)
+        heights = np.stack([hierarchy.heights[self._path], hierarchy.heights[answer]], axis=1)
         kinds, which = np.unique(heights, axis=0, return_inverse=True)
         found = [_number(cost(h, a), h, a) for h, a in kinds.tolist()]
         return none, np.array(found, dtype=np.float64)[which.reshape(-1)]
@@ -97,7 +97,7 @@ class NodeActions(Actions):
     def _check(self) -> None:
         """A leaf that is a class is a right answer, and free."""
         answers, _, exact = self._exact
-        bad = (exact != 0) & (self.tree.heights[self.nodes[answers]] == 0)
+        bad = (exact != 0) & (self.hierarchy.heights[self.nodes[answers]] == 0)
         for e in np.flatnonzero(bad)[:1].tolist():
             name = self.actions[answers[e]]
             raise PenaltyError(f"`cost` of the right answer {name!r} is {exact[e]:g}; not 0.")
@@ -105,13 +105,13 @@ class NodeActions(Actions):
     @property
     def preference(self) -> Floats:
         """The deeper of two answers that cost alike says more."""
-        return np.asarray(self.tree.depths[self.nodes], dtype=np.float64)
+        return np.asarray(self.hierarchy.depths[self.nodes], dtype=np.float64)
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:
-        tree = self.tree
-        true, answer = tree.class_nodes[i], self.nodes[j]
-        common = tree.common_ancestors(true, answer)
-        place = self._starts[j] + tree.depths[answer] - tree.depths[common]
+        hierarchy = self.hierarchy
+        true, answer = hierarchy.class_nodes[i], self.nodes[j]
+        common = hierarchy.common_ancestors(true, answer)
+        place = self._starts[j] + hierarchy.depths[answer] - hierarchy.depths[common]
         return np.where(true == answer, 0.0, self._own[i] + self._pairs[place])
 
     @cached_property
@@ -124,7 +124,7 @@ class NodeActions(Actions):
     @cached_property
     def _exact(self) -> tuple[Ints, Ints, Floats]:
         """Answers that are classes, those classes, and what an exact answer must not cost."""
-        place = {v: i for i, v in enumerate(self.tree.class_nodes.tolist())}
+        place = {v: i for i, v in enumerate(self.hierarchy.class_nodes.tolist())}
         pairs = [(j, place[v]) for j, v in enumerate(self.nodes.tolist()) if v in place]
         answers, classes = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return answers, classes, self._own[classes] + self._pairs[self._starts[answers]]
@@ -146,7 +146,7 @@ class NodeActions(Actions):
         return np.maximum(found, 0.0)
 
     def __repr__(self) -> str:
-        return f"Actions({self.n_actions} nodes of {self.tree!r})"
+        return f"Actions({self.n_actions} nodes of {self.hierarchy!r})"
 
 
 def _number(cost: float, height: int, answer: int) -> float:

@@ -1,7 +1,7 @@
 """A penalty by the height of the lowest common ancestor: memory O(nodes), no matrix at all.
 
-What matters of a tree are its *parting* nodes, those where at least two classes part. Number them
-and the classes in depth-first order: the classes below a node are then an interval of "slots", its
+What matters of a hierarchy are its *parting* nodes, those where at least two classes part. Number
+them and the classes in depth-first order: the classes below a node are an interval of "slots", its
 probability mass a difference of two cumulative sums, and the parting nodes below it an interval of
 numbers. Walking down from above the root, the cost changes only at parting nodes, so with
 step_v = c(parting node above v) - c(v), and c = 0 above the topmost,
@@ -66,17 +66,17 @@ class TreePenalty(Penalty):
     """
 
     form: ClassVar[str] = "tree"
-    tree: Hierarchy
+    hierarchy: Hierarchy
     height_costs: Floats
     row_scale: Floats
 
     def __init__(
-        self, tree: Hierarchy, height_costs: npt.ArrayLike, row_scale: npt.ArrayLike = 1.0
+        self, hierarchy: Hierarchy, height_costs: npt.ArrayLike, row_scale: npt.ArrayLike = 1.0
     ) -> None:
         costs = frozen(height_costs)
-        if costs.shape != (tree.max_height + 1,):
+        if costs.shape != (hierarchy.max_height + 1,):
             raise PenaltyError(
-                f"Costs are wanted for heights 0 to {tree.max_height}; got {len(costs)} of them."
+                f"Heights 0 to {hierarchy.max_height} need a cost each; got {len(costs)} costs."
             )
         for h in np.flatnonzero(~np.isfinite(costs) | (costs < 0))[:1]:
             raise PenaltyError(
@@ -84,24 +84,24 @@ class TreePenalty(Penalty):
             )
         if costs[0] != 0:
             raise PenaltyError(f"Cost at height 0 is {costs[0]}: a right answer is free.")
-        scale = frozen(np.broadcast_to(np.asarray(row_scale, np.float64), (tree.n_classes,)))
+        scale = frozen(np.broadcast_to(np.asarray(row_scale, np.float64), (hierarchy.n_classes,)))
         if not (np.isfinite(scale).all() and (scale > 0).all()):
             raise PenaltyError("`row_scale` must be positive and finite.")
-        object.__setattr__(self, "classes", tree.classes)
-        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "classes", hierarchy.classes)
+        object.__setattr__(self, "hierarchy", hierarchy)
         object.__setattr__(self, "height_costs", costs)
         object.__setattr__(self, "row_scale", scale)
         with np.errstate(over="ignore"):
-            # No class need have both: only then is it worth a walk down the tree.
+            # No class need have both: only then is it worth a walk down the hierarchy.
             if costs.max() * scale.max() > MOST_COST and self.greatest > MOST_COST:
                 raise PenaltyError(f"The greatest cost is {self.greatest:g}: {TOO_GREAT}.")
 
     def __reduce__(self) -> tuple[type[TreePenalty], tuple[Hierarchy, Floats, Floats]]:
-        return type(self), (self.tree, self.height_costs, self.row_scale)
+        return type(self), (self.hierarchy, self.height_costs, self.row_scale)
 
     def matrix(self) -> Floats:
         lay, matrix = self.layout, np.zeros((self.n_classes, self.n_classes))
-        costs = self.height_costs[self.tree.heights[self._parting]]
+        costs = self.height_costs[self.hierarchy.heights[self._parting]]
         slot = np.argsort(lay.slots)
         for i, (begin, end) in enumerate(itertools.pairwise(lay.starts)):
             # The nodes above a class are intervals of slots, each inside the next; the costs
@@ -115,14 +115,16 @@ class TreePenalty(Penalty):
 
     @cached_property
     def _intervals(self) -> tuple[Ints, Ints]:
-        """First slot, and one past the last, of each node of the tree."""
-        by_slot, nodes = np.sort(self.tree.class_nodes), np.arange(len(self.tree.names))
-        return np.searchsorted(by_slot, nodes), np.searchsorted(by_slot, nodes + self.tree.sizes)
+        """First slot, and one past the last, of each node of the hierarchy."""
+        by_slot, nodes = np.sort(self.hierarchy.class_nodes), np.arange(len(self.hierarchy.names))
+        return np.searchsorted(by_slot, nodes), np.searchsorted(
+            by_slot, nodes + self.hierarchy.sizes
+        )
 
     @cached_property
     def _parting(self) -> npt.NDArray[np.bool_]:
         """Whether two classes part at a node: it holds both, and none of its children does."""
-        (first, last), parents = self._intervals, self.tree.parents[1:]
+        (first, last), parents = self._intervals, self.hierarchy.parents[1:]
         parting = np.asarray(last - first >= 2)
         same = (first[1:] == first[parents]) & (last[1:] == last[parents])
         parting[parents[same]] = False
@@ -131,26 +133,28 @@ class TreePenalty(Penalty):
     @cached_property
     def layout(self) -> Layout:
         """Computed on first use."""
-        tree, parting = self.tree, self._parting
+        hierarchy, parting = self.hierarchy, self._parting
         first, last = self._intervals
         nodes = np.flatnonzero(parting)
         number = np.cumsum(parting) - 1
-        # The number of the parting node nearest at or above each node of the tree, or -1.
+        # The number of the parting node nearest at or above each node of the hierarchy, or -1.
         above = np.where(parting, number, -1).tolist()
-        for v, up in enumerate(tree.parents.tolist()):
+        for v, up in enumerate(hierarchy.parents.tolist()):
             if above[v] < 0 <= up:
                 above[v] = above[up]
         nearest = np.array(above)
-        upper = nearest[tree.parents[nodes]]
+        upper = nearest[hierarchy.parents[nodes]]
         upper[:1] = -1  # nothing parts above the topmost
-        costs = np.append(self.height_costs[tree.heights[nodes]], 0.0)  # [-1]: above the topmost
-        parents = nearest[tree.class_nodes]
+        costs = np.append(
+            self.height_costs[hierarchy.heights[nodes]], 0.0
+        )  # [-1]: above the topmost
+        parents = nearest[hierarchy.class_nodes]
         path, starts = paths(parents, upper)
         return Layout(
-            slots=np.argsort(tree.class_nodes),
+            slots=np.argsort(hierarchy.class_nodes),
             first=first[nodes],
             last=last[nodes],
-            ends=np.searchsorted(nodes, nodes + tree.sizes[nodes]),
+            ends=np.searchsorted(nodes, nodes + hierarchy.sizes[nodes]),
             steps=costs[upper] - costs[:-1],
             parents=parents,
             parent_costs=costs[parents],
@@ -161,10 +165,10 @@ class TreePenalty(Penalty):
     @cached_property
     def _row_greatest(self) -> Floats:
         """(k,) The greatest cost in each row."""
-        greatest = np.where(self._parting, self.height_costs[self.tree.heights], 0.0).tolist()
-        for v, up in enumerate(self.tree.parents.tolist()):
+        greatest = np.where(self._parting, self.height_costs[self.hierarchy.heights], 0.0).tolist()
+        for v, up in enumerate(self.hierarchy.parents.tolist()):
             greatest[v] = max(greatest[v], greatest[up]) if v else greatest[v]
-        return np.array(greatest)[self.tree.class_nodes] * self.row_scale
+        return np.array(greatest)[self.hierarchy.class_nodes] * self.row_scale
 
     @property
     def greatest(self) -> float:
@@ -172,22 +176,22 @@ class TreePenalty(Penalty):
 
     @property
     def cheapest(self) -> float:
-        costs = self.height_costs[self.tree.heights]
+        costs = self.height_costs[self.hierarchy.heights]
         least = np.where(self._parting & (costs > 0), costs, np.inf).tolist()
-        for v, up in enumerate(self.tree.parents.tolist()):
+        for v, up in enumerate(self.hierarchy.parents.tolist()):
             least[v] = min(least[v], least[up]) if v else least[v]
-        found = np.array(least)[self.tree.class_nodes]
+        found = np.array(least)[self.hierarchy.class_nodes]
         paid = np.isfinite(found)
         return (
             float((found[paid] * self.row_scale[paid]).min(initial=np.inf)) if paid.any() else 0.0
         )
 
     def _select(self, names: tuple[str, ...], places: Ints) -> Self:
-        tree = Hierarchy.from_edges(self.tree.edges(), classes=names)
-        return type(self)(tree, self.height_costs, self.row_scale[places])
+        hierarchy = Hierarchy.from_edges(self.hierarchy.edges(), classes=names)
+        return type(self)(hierarchy, self.height_costs, self.row_scale[places])
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:
-        return np.asarray(self.row_scale[i] * self.height_costs[self.tree.height(i, j)])
+        return np.asarray(self.row_scale[i] * self.height_costs[self.hierarchy.height(i, j)])
 
     def _mix(self, probs: Floats) -> Floats:
         lay = self.layout
@@ -212,18 +216,18 @@ class TreePenalty(Penalty):
         # On the way down each node adds what stays behind, so nothing cancels: a small row among
         # great ones keeps its digits.
         first, last = self._intervals
-        held, costs = (last - first).tolist(), self.height_costs[self.tree.heights].tolist()
+        held, costs = (last - first).tolist(), self.height_costs[self.hierarchy.heights].tolist()
         sums = [0.0] * len(held)
-        for v, up in enumerate(self.tree.parents.tolist()):
+        for v, up in enumerate(self.hierarchy.parents.tolist()):
             if v:
                 sums[v] = sums[up] + costs[up] * (held[up] - held[v])
-        own = [sums[v] + costs[v] * (held[v] - 1) for v in self.tree.class_nodes.tolist()]
+        own = [sums[v] + costs[v] * (held[v] - 1) for v in self.hierarchy.class_nodes.tolist()]
         return np.array(own) * self.row_scale
 
     def _divided(self, rows: Floats) -> Self:
         if (rows == rows[0]).all():
-            return type(self)(self.tree, self.height_costs / rows[0], self.row_scale)
-        return type(self)(self.tree, self.height_costs, self.row_scale / rows)
+            return type(self)(self.hierarchy, self.height_costs / rows[0], self.row_scale)
+        return type(self)(self.hierarchy, self.height_costs, self.row_scale / rows)
 
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         # Without the scale A is symmetric: a free column is a free row.
@@ -231,7 +235,7 @@ class TreePenalty(Penalty):
 
     def _content(self) -> Iterable[bytes]:
         yield names_bytes(self.classes)
-        yield names_bytes(name for edge in sorted(self.tree.edges()) for name in edge)
+        yield names_bytes(name for edge in sorted(self.hierarchy.edges()) for name in edge)
         yield (self.height_costs + 0.0).tobytes()
         yield self.row_scale.tobytes()
 
@@ -239,7 +243,7 @@ class TreePenalty(Penalty):
         costs = ", ".join(f"{cost:g}" for cost in self.height_costs[:6])
         more = ", ..." if len(self.height_costs) > 6 else ""
         scaled = "" if (self.row_scale == 1).all() else ", rows scaled"
-        return f"tree of height {self.tree.max_height}, cost by height {costs}{more}{scaled}"
+        return f"tree of height {self.hierarchy.max_height}, cost by height {costs}{more}{scaled}"
 
 
 def paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:

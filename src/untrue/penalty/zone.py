@@ -42,7 +42,7 @@ def in_zone(
 def zone_penalty(penalty: Penalty, above: float | None = None) -> Penalty:
     """1 for each mistake in the zone and 0 elsewhere, in the penalty's form.
 
-    A tree whose rows are scaled has no zone by height: it gives a matrix.
+    A tree penalty whose rows are scaled has no zone by height: it gives a matrix.
     """
     threshold = zone_threshold(penalty, above)
     if isinstance(penalty, RulesPenalty):
@@ -55,5 +55,5 @@ def zone_penalty(penalty: Penalty, above: float | None = None) -> Penalty:
         )
     if isinstance(penalty, TreePenalty) and (penalty.row_scale == penalty.row_scale[0]).all():
         costly = penalty.height_costs * penalty.row_scale[0] > threshold
-        return TreePenalty(penalty.tree, costly.astype(np.float64))
+        return TreePenalty(penalty.hierarchy, costly.astype(np.float64))
     return DensePenalty(penalty.classes, (penalty.matrix() > threshold).astype(np.float64))

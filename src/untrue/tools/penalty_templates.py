@@ -45,17 +45,17 @@ default = 1.0
 """
 
 _TREE = """\
-# What each mistake costs, by a tree of classes. Fill in, then look at it with:
+# What each mistake costs, by a hierarchy of classes. Fill in, then look at it with:
 # untrue penalty check THIS_FILE
 
 classes = {classes}
 
 # The cost by the height of the lowest common ancestor of the true and the predicted class:
-# the first is a right answer and stays 0; the last is a mistake across the whole tree.
+# the first is a right answer and stays 0; the last is a mistake across the whole hierarchy.
 {heights}
 height_costs = {costs}
 
-# The tree, as [parent, child].
+# The hierarchy, as [parent, child].
 edges = [
 {edges}
 ]
@@ -80,27 +80,29 @@ rule = [
 
 def template(
     classes: Sequence[str] | None,
-    tree: Hierarchy | None = None,
+    hierarchy: Hierarchy | None = None,
     *,
     ordinal: bool = False,
     power: float = 1.0,
 ) -> str:
-    """A commented TOML penalty: rules for `classes`, or costs by height for `tree`.
+    """A commented TOML penalty: rules for `classes`, or costs by height for `hierarchy`.
 
     ordinal: the classes stand in order, and a mistake costs its number of steps to the `power`
     """
     if ordinal:
-        return _ordinal(classes, tree, power)
-    if tree is not None:
-        edges = "\n".join(f"    [{_quoted(up)}, {_quoted(name)}]," for up, name in tree.edges())
+        return _ordinal(classes, hierarchy, power)
+    if hierarchy is not None:
+        edges = "\n".join(
+            f"    [{_quoted(up)}, {_quoted(name)}]," for up, name in hierarchy.edges()
+        )
         return _TREE.format(
-            classes=_listed(tree.classes),
-            heights="\n".join(_height_comments(tree)),
-            costs=[float(h) for h in range(tree.max_height + 1)],
+            classes=_listed(hierarchy.classes),
+            heights="\n".join(_height_comments(hierarchy)),
+            costs=[float(h) for h in range(hierarchy.max_height + 1)],
             edges=edges,
         )
     if classes is None:
-        raise ArgumentError("Name the classes (--classes a,b,c) or give a tree (--hierarchy).")
+        raise ArgumentError("Name the classes (--classes a,b,c) or give a file (--hierarchy).")
     names = _several(classes)
     return _FLAT.format(classes=_listed(names), first=_quoted(names[0]), second=_quoted(names[1]))
 
@@ -112,9 +114,9 @@ def _several(classes: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _ordinal(classes: Sequence[str] | None, tree: Hierarchy | None, power: float) -> str:
-    if tree is not None or classes is None:
-        raise ArgumentError("--ordinal goes with --classes, in their order, and with no tree.")
+def _ordinal(classes: Sequence[str] | None, hierarchy: Hierarchy | None, power: float) -> str:
+    if hierarchy is not None or classes is None:
+        raise ArgumentError("--ordinal goes with --classes, in their order, and with no hierarchy.")
     names = _several(classes)
     matrix = Penalty.from_ordinal(names, power).matrix()
     rules = "\n".join(
@@ -126,15 +128,15 @@ def _ordinal(classes: Sequence[str] | None, tree: Hierarchy | None, power: float
     return _ORDINAL.format(classes=_listed(names), power=power, rules=rules)
 
 
-def _height_comments(tree: Hierarchy) -> Iterable[str]:
+def _height_comments(hierarchy: Hierarchy) -> Iterable[str]:
     """One line for each height, with a pair of classes that meets there."""
-    k = min(tree.n_classes, 300)
+    k = min(hierarchy.n_classes, 300)
     everyone = np.arange(k)
-    heights = tree.height(everyone[:, None], everyone[None, :])
-    for h in range(1, tree.max_height + 1):
+    heights = hierarchy.height(everyone[:, None], everyone[None, :])
+    for h in range(1, hierarchy.max_height + 1):
         pairs = np.argwhere(heights == h)
         if len(pairs):
-            a, b = (tree.classes[n] for n in pairs[0].tolist())
+            a, b = (hierarchy.classes[n] for n in pairs[0].tolist())
             yield f"#   height {h}: such as {_one_line(a)} taken for {_one_line(b)}"
         else:
             yield f"#   height {h}"

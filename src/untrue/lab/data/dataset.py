@@ -76,7 +76,7 @@ def read(source: Source, files: Files) -> Dataset:
     """Read and check the files of a data set."""
     read_part = read_pair if source.form == "idx" else read_batches
     train, test = read_part(source, files.train), read_part(source, files.test)
-    return Dataset(source.name, *train, *test, source.classes, facts(source.name).tree)
+    return Dataset(source.name, *train, *test, source.classes, facts(source.name).hierarchy)
 
 
 def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, Labels]:

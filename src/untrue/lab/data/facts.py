@@ -32,8 +32,8 @@ class Facts:
     test_images: int
 
     @property
-    def tree(self) -> Hierarchy | None:
-        """The super-classes as a tree; None where there are none."""
+    def hierarchy(self) -> Hierarchy | None:
+        """The super-classes as a hierarchy; None where there are none."""
         if not self.groups:
             return None
         from untrue.hierarchy import Hierarchy

@@ -25,7 +25,7 @@ from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.measures import MEASURES, costliest, shown, signed
 from untrue.tools.auditing.audit import AuditResult
-from untrue.tools.reading.trees import group_order
+from untrue.tools.reading.hierarchies import group_order
 
 # A heat map of more classes than this shows those with the most errors only.
 MOST_CLASSES = 120

@@ -61,7 +61,7 @@ class AuditResult:
     """What `audit` found.
 
     zone_above   errors that cost more than this are "in the zone"
-    groups       super-classes, (k,), when a tree has any; group_names in their order
+    groups       super-classes, (k,), when a hierarchy has any; group_names in their order
     calibration  only with probabilities, as is decision
     examples     errors by cell, named by the file's column of names or by row
     verdicts     on the budgets, if any were given
@@ -139,7 +139,7 @@ def audit(
     truth: str | None = None,
     predicted: str | None = None,
     probs: str | None = None,
-    tree: Hierarchy | None = None,
+    hierarchy: Hierarchy | None = None,
     delimiter: str | None = None,
     classes: Sequence[str] | None = None,
     zone_above: float | None = None,
@@ -155,7 +155,7 @@ def audit(
     penalty  what mistakes cost. Labels of a file are matched with its classes by name, and so are
              names in arrays; whole numbers there are positions
     truth, predicted, probs  columns of a file, where they are not to be guessed
-    tree     has the penalty's classes, in their order
+    hierarchy  has the penalty's classes, in their order
     classes  of a file: the names that labels 0, 1, ... stand for
     budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence`
     """
@@ -172,9 +172,9 @@ def audit(
         classes=classes,
     )
     penalty = read.penalty
-    if tree is None and isinstance(penalty, TreePenalty):
-        tree = penalty.tree
-    grouped = super_classes(tree) if tree is not None else None
+    if hierarchy is None and isinstance(penalty, TreePenalty):
+        hierarchy = penalty.hierarchy
+    grouped = super_classes(hierarchy) if hierarchy is not None else None
     above = zone_threshold(penalty, zone_above)
     k = penalty.n_classes
     stated = [Budget.of(budget) for budget in budgets]
@@ -190,7 +190,7 @@ def audit(
             penalty=penalty,
             zone=zone_pairs(cells, penalty, above),
             groups=None if grouped is None else grouped[1],
-            tree=tree,
+            hierarchy=hierarchy,
             resamples=resamples,
             seed=seed,
             **more,
@@ -239,7 +239,11 @@ def audit(
             budget.judge(cells, confidence, abstained=silent)
             for budget in (
                 resolve_all(
-                    stated, penalty, groups=tree, zone_above=zone_above, examples=len(read.true)
+                    stated,
+                    penalty,
+                    groups=hierarchy,
+                    zone_above=zone_above,
+                    examples=len(read.true),
                 )
                 if stated
                 else ()

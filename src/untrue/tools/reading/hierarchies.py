@@ -13,12 +13,12 @@ from untrue.input_files import with_path
 from untrue.metrics.inputs import IntArray
 
 
-def read_tree(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
+def read_hierarchy(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
     """A hierarchy from .csv (parent,child) or .json, with these classes in this order."""
     readers = {".csv": Hierarchy.from_csv, ".json": Hierarchy.from_json}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise HierarchyError(f"{path}: a tree of classes ends in .csv or .json.")
+        raise HierarchyError(f"{path}: a hierarchy ends in .csv or .json.")
     try:
         return reader(path, classes=classes)
     except HierarchyError as error:
