@@ -6,8 +6,8 @@ judges. `scaled_penalty` makes a budget's mistakes costlier, by a multiplier eac
 """
 
 from untrue.budgets.budget import Budget
-from untrue.budgets.control import control
 from untrue.budgets.guarantee import Guarantee, TestedRule
+from untrue.budgets.learn_then_test import control
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.rule import DecisionRule
 from untrue.budgets.scaling import scaled_penalty

@@ -27,7 +27,14 @@ LEAST, MOST = -8.0, 24.0
 LEVELS = tuple((1 / (1 + np.exp(np.arange(-7.0, 28.0, 1.0)))).tolist())
 ROUNDS, STEP = 3, 1.0
 # Rules on a path: so many at most, and of those that hardly can fail.
-LONGEST, SURE_STEPS, SURE, MOST_BETWEEN = 80, 12, 1e-5, 4
+LONGEST, SURE_STEPS, SURE, LOST, MOST_BETWEEN = 80, 12, 1e-5, 0.9999, 4
+# With one budget: the powers looked at first, how far the path part may be wrong about where the
+# test part decides, and so many rules there.
+GRAIN, MARGIN, LONGEST_LINE = 0.5, 1.5, 120
+# The rule without multipliers is the first that is looked at.
+PLAIN = 0
+# With fewer examples than this, probabilities say more about the answers than what was seen.
+FEW = 500
 # Several paths only if the safest rule may fail by more than this; numbers of paths to choose from.
 DOUBT, STARTS, SCENARIOS = 0.02, (1, 2, 3, 5), 64
 
@@ -40,10 +47,12 @@ class Path:
     counts       what they do to the path part
     failing      (T,) estimated chance that the test part does not show their budgets
     bets         (T, B) for cost budgets, settled here; nan for others
+    scores       (T,) how good the answers are
     """
 
     multipliers: FloatArray
     counts: Counts
+    scores: FloatArray
     failing: FloatArray
     bets: FloatArray
 
@@ -57,16 +66,21 @@ def find_paths(part: Part, limits: FloatArray, alpha: float, test_size: int) -> 
     n_budgets = len(limits)
     seen.add(np.ones((1, n_budgets)))
     if n_budgets == 1:
-        seen.add(1 + 2 ** np.arange(LEAST, MOST, 0.25)[:, None])
-    else:
-        _follow(seen)
-        for spread in (2.0, 1.0, 0.5):
-            seen.add(_around(seen, spread, 60))
+        seen.add(1 + 2 ** np.arange(LEAST, MOST, GRAIN)[:, None])
+        if seen.failing.min() > DOUBT and part.family.budgets[0].by_prediction:
+            return tuple(_several(seen))
+        # Of rules as safe as can be the strongest: the path part may be wrong about the others.
+        safest = np.flatnonzero(seen.failing <= seen.failing.min() * 1.001)
+        return (seen.path(_line(seen, int(safest[seen.multipliers[safest, 0].argmax()]))),)
+    _follow(seen)
+    for spread in (2.0, 1.0, 0.5):
+        seen.add(_around(seen, spread, 60))
     for _ in range(2):
         seen.add(_between(seen))
-    if n_budgets == 1 or seen.failing.min() <= DOUBT:
-        return (seen.path(seen.frontier(seen.failing)),)
-    return tuple(_several(seen))
+    if seen.failing.min() > DOUBT:
+        return tuple(_several(seen))
+    chosen = seen.frontier(seen.failing)
+    return (seen.path(_filled(seen, chosen[_thinned(seen.failing[chosen])])),)
 
 
 class _Seen:
@@ -103,8 +117,10 @@ class _Seen:
 
     @property
     def scores(self) -> FloatArray:
-        """(T,) How good the answers are: by what was seen and by the probabilities, half each."""
-        return np.asarray(self.counts.score + self.counts.likely) / 2
+        """(T,) How good the answers are: by the probabilities, and, the more examples there are,
+        by what was seen."""
+        seen, likely = self.counts.score, self.counts.likely
+        return np.asarray(likely + (seen - likely) * self.counts.n / (self.counts.n + FEW))
 
     def frontier(self, failing: FloatArray) -> IntArray:
         """Positions of the rules that no safer rule matches, the safest first."""
@@ -114,24 +130,8 @@ class _Seen:
         return np.asarray(order[scores > before])
 
     def path(self, chosen: IntArray) -> Path:
-        """These rules: few of those that cannot fail, and steps between the others.
-
-        The path part has fewer examples than the test part and cannot see every step.
-        """
-        chosen = chosen[_thinned(self.failing[chosen])]
-        # The last is the plain rule, the first that was looked at: where that passes, nothing needs
-        # to change.
-        chosen = np.append(chosen[chosen != 0], 0)
-        power = np.log2(np.maximum(self.multipliers[chosen] - 1.0, 2**LEAST))
-        gaps = np.flatnonzero(self.failing[chosen][1:] > SURE)
-        extra = min((LONGEST - len(chosen)) // max(len(gaps), 1), MOST_BETWEEN)
-        if extra > 0:
-            shares = np.arange(1, extra + 1)[None, :, None] / (extra + 1)
-            low, high = power[gaps][:, None], power[gaps + 1][:, None]
-            steps = (low + shares * (high - low)).reshape(-1, power.shape[1])
-            at = self.add(1 + np.where(steps > LEAST, 2**steps, 0.0))
-            new = np.arange(at.start, at.stop).reshape(len(gaps), extra)
-            chosen = np.insert(chosen, np.repeat(gaps + 1, extra), new.ravel())
+        """These rules, and the plain one last: where that passes, nothing needs to change."""
+        chosen = np.append(chosen[chosen != PLAIN], PLAIN)
         counts = self.counts.chosen(chosen)
         bets = np.full((len(chosen), len(self.limits)), np.nan)
         greatest = self.part.family.penalty.greatest
@@ -139,7 +139,30 @@ class _Seen:
             for t, (costs, times) in enumerate(of_rules):
                 limit = float(self.limits[b])
                 bets[t, b] = bet_for(times, costs, counts.n, greatest, limit)[0]
-        return Path(self.multipliers[chosen], counts, self.failing[chosen], bets)
+        return Path(
+            self.multipliers[chosen], counts, self.scores[chosen], self.failing[chosen], bets
+        )
+
+
+def _line(seen: _Seen, start: int) -> IntArray:
+    """For one budget: its multiplier from a start on downwards, in the finest steps where the test
+    part will decide."""
+    order = seen.multipliers[:, 0].argsort()
+    powers = np.log2(np.maximum(seen.multipliers[order, 0] - 1.0, 2**LEAST))
+    failing = seen.failing[order]
+    top = float(np.log2(max(seen.multipliers[start, 0] - 1.0, 2**LEAST)))
+    open_ = np.flatnonzero((powers <= top) & (failing >= SURE) & (failing < LOST))
+    low, high = (powers[open_[0]], powers[open_[-1]]) if len(open_) else (top, top)
+    low, high = max(low - MARGIN, LEAST), min(high + MARGIN, top)
+    own = np.concatenate(
+        [
+            np.linspace(top, high, SURE_STEPS, endpoint=False),
+            np.linspace(high, low, LONGEST_LINE, endpoint=False),
+            np.linspace(low, LEAST, SURE_STEPS),
+        ]
+    )
+    at = seen.add(1 + 2 ** np.unique(own)[::-1, None])
+    return np.arange(at.start, at.stop)
 
 
 def _follow(seen: _Seen) -> None:
@@ -239,11 +262,29 @@ def _mean_tilt(tilts: FloatArray, passing: FloatArray, i: int) -> FloatArray:
 
 
 def _path_from(seen: _Seen, start: int, tilt: FloatArray) -> Path:
-    """A start, and the frontier from there, as a scenario has it."""
+    """A start, and the frontier from there, as a scenario has it; for one budget all below it."""
+    if len(seen.limits) == 1:
+        return seen.path(_line(seen, start))
     failing = seen.outlook.fails(seen.alpha, tilt).sum(axis=1)
     chosen = seen.frontier(failing)
     chosen = chosen[seen.scores[chosen] > seen.scores[start]]
-    return seen.path(np.concatenate([[start], chosen]))
+    chosen = np.concatenate([[start], chosen])
+    return seen.path(_filled(seen, chosen[_thinned(seen.failing[chosen])]))
+
+
+def _filled(seen: _Seen, chosen: IntArray) -> IntArray:
+    """Steps between the rules of a path: the path part is too small to see them."""
+    power = np.log2(np.maximum(seen.multipliers[chosen] - 1.0, 2**LEAST))
+    gaps = np.flatnonzero(seen.failing[chosen][1:] > SURE)
+    extra = min((LONGEST - len(chosen)) // max(len(gaps), 1), MOST_BETWEEN)
+    if extra <= 0:
+        return chosen
+    shares = np.arange(1, extra + 1)[None, :, None] / (extra + 1)
+    low, high = power[gaps][:, None], power[gaps + 1][:, None]
+    steps = (low + shares * (high - low)).reshape(-1, power.shape[1])
+    at = seen.add(1 + np.where(steps > LEAST, 2**steps, 0.0))
+    new = np.arange(at.start, at.stop).reshape(len(gaps), extra)
+    return np.insert(chosen, np.repeat(gaps + 1, extra), new.ravel())
 
 
 def _thinned(failing: FloatArray) -> BoolArray:

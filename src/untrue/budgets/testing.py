@@ -103,3 +103,20 @@ def count_rules(
     assert total is not None
     assert plain is not None
     return total, plain
+
+
+def gains(
+    family: Family,
+    one: FloatArray,
+    other: FloatArray,
+    probs: Probs,
+    target: IntArray,
+    temperature: float,
+) -> FloatArray:
+    """(N,) How much better one rule answers each example than another, in the units of scores."""
+    found = np.empty(len(target))
+    width = probs.shape[1] * (2 + len(family.budgets))
+    for rows in row_blocks(len(target), width, _BLOCK):
+        part = family.on(calibrated(probs[rows], temperature), target[rows])
+        found[rows] = part.gains(one, other)
+    return found

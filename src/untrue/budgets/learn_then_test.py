@@ -24,7 +24,7 @@ from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.shortfall import shortfall
-from untrue.budgets.testing import Tested, tested_paths
+from untrue.budgets.testing import Tested, gains, tested_paths
 from untrue.budgets.verdict import Verdict
 from untrue.checks import check_confidence, check_count, check_number
 from untrue.decision import calibrate
@@ -48,7 +48,7 @@ def control(
     groups: GroupsLike | None = None,
     zone: Zone | None = None,
     zone_above: float | None = None,
-    path_share: float = 0.2,
+    path_share: float | None = None,
     seed: int = 0,
 ) -> DecisionRule:
     """The decision rule that keeps the budgets, at the least price, with a guarantee.
@@ -66,7 +66,8 @@ def control(
     classes     names of the columns; else a table's own, the penalty's, or those in `target`,
                 sorted
     groups, zone, zone_above    what names in budgets mean, as in `Budget.resolve`
-    path_share  of the examples, those that choose which rules are tested
+    path_share  of the examples, those that choose which rules are tested; else a tenth for one
+                budget, a fifth for several
     seed        of the random split into these and the test part
 
     Raises `BudgetError` where no rule can be shown to keep the budgets: it says why and what it
@@ -80,7 +81,8 @@ def control(
     True
     """
     check_confidence(confidence)
-    check_number("path_share", path_share, 0.0, 1.0, ends=False)
+    if path_share is not None:
+        check_number("path_share", path_share, 0.0, 1.0, ends=False)
     check_count("seed", seed, least=0)
     data = read_calibration_set(probs, target, penalty, classes)
     meaning = Meaning(groups, _zone(zone, data), zone_above, len(data.target))
@@ -95,7 +97,8 @@ def control(
     family = Family(
         data.penalty, resolved, _abstain_cost(abstain, data), by_cost=penalty is not None
     )
-    path_part, test_part = split(len(data.target), path_share, seed)
+    share = (0.1 if len(resolved) == 1 else 0.2) if path_share is None else path_share
+    path_part, test_part = split(len(data.target), share, seed)
     limits = np.array([budget.limit() for budget in resolved])
     alpha = 1.0 - confidence
     temperature, ready = _ready(family, data, path_part)
@@ -109,7 +112,7 @@ def control(
         limits=limits,
         alpha=alpha,
     )
-    chosen = _best(paths, tested, ready)
+    chosen = _best(paths, tested, family, data, temperature)
     holds = chosen is not None
     if chosen is None:
         chosen = _closest(tested, limits)
@@ -164,23 +167,28 @@ def _ready(family: Family, data: CalibrationSet, part: IntArray) -> tuple[float,
     return temperature, family.on(calibrated(probs, temperature), target, estimate=True)
 
 
-def _best(paths: Sequence[Path], tested: Tested, part: Part) -> int | None:
-    """Of the rules that passed, that of the best answers on the path part; then the weakest.
+def _best(
+    paths: Sequence[Path], tested: Tested, family: Family, data: CalibrationSet, temperature: float
+) -> int | None:
+    """Of the rules that passed, the weakest; another if it gave clearly better answers.
 
-    The plain rule, where it passed, unless another is better by more than chance would have it.
+    Better on all examples, by more than a standard error of the difference. All that passed keep
+    the budgets together, so that any of them may be taken, by whatever it is chosen.
     """
-    scores = np.concatenate([path.counts.score + path.counts.likely for path in paths])
     passed = np.flatnonzero(tested.passed)
     if not len(passed):
         return None
-    best = int(passed[scores[passed] == scores[passed].max()][-1])
+    scores = np.concatenate([path.counts.score for path in paths]) + tested.counts.score
+    last = [passed[tested.path[passed] == path][-1] for path in np.unique(tested.path[passed])]
+    weakest = int(max(last, key=lambda t: float(scores[t])))
+    best = int(passed[scores[passed].argmax()])
+    if scores[best] <= scores[weakest]:
+        return weakest
     multipliers = np.concatenate([path.multipliers for path in paths])
-    plain = passed[(multipliers[passed] == 1.0).all(axis=1)]
-    if len(plain) and best not in plain:
-        gain = part.gains(multipliers[best], multipliers[plain[0]])
-        if gain.sum() <= 2 * np.sqrt((gain**2).sum()):
-            return int(plain[0])
-    return best
+    gain = gains(
+        family, multipliers[best], multipliers[weakest], data.probs, data.target, temperature
+    )
+    return best if gain.sum() > np.sqrt((gain**2).sum()) else weakest
 
 
 def _closest(tested: Tested, limits: FloatArray) -> int:
