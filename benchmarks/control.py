@@ -4,9 +4,9 @@ Calibration sets are drawn with replacement from a pool of model outputs, so tha
 a rule are those on the whole pool, exactly. For each pool, size and number of budgets:
 
     untrue      control(...)
-    naive       of the same rules the one with most right answers whose rates on the calibration
-                set are within the limits
-    bonferroni  a fixed grid of the same rules, all tested on all examples at level 5 % / number
+    naive       of a fixed grid of the same rules the one with most right answers whose rates on
+                the calibration set are within the limits
+    bonferroni  the same grid, every rule tested on all examples at level 5 % / number
     mapie       its controllers, on budgets that they can state: precision and recall of a class.
                 Binary: a threshold on one probability; multi-class: a threshold on the top
                 probability, below which it gives no answer
@@ -15,8 +15,12 @@ Counted over all draws: how often there is a rule, and how often a true rate is 
 the draws with a rule, right answers and no answers on the pool. A method holds if it is over in at
 most 5 % of the draws (and three standard errors of that count).
 
-Run: `python -m benchmarks.control [--draws 1000] [--data DIR] [--cache DIR]`. A run that was
-stopped goes on: each case is kept in the cache.
+Run: `python -m benchmarks.control [--draws 1000] [--rival-draws 200] [--pool NAME ...]
+[--data DIR] [--cache DIR]`. The others, and what is measured only next to mapie, get the first of
+the same draws.
+Each case is kept in the cache as soon as it is measured: a run that was stopped goes on, and runs
+of one pool each may go side by side. The table has what the cache has of such numbers of draws;
+after a change of the code start with another cache.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -38,11 +42,11 @@ from untrue import BudgetError, DecisionRule, Penalty, control
 from untrue.budgets import resolve_all
 from untrue.budgets.bounds import share_p_value
 from untrue.budgets.calibration_set import calibrated
-from untrue.budgets.family import Family
-from untrue.budgets.frontier import find_paths
+from untrue.budgets.family import Counts, Family
 from untrue.budgets.regions import GroupsLike
-from untrue.decision import calibrate, decide
-from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.budgets.testing import count_rules
+from untrue.decision import decide
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
 SIZES = (300, 1000, 5000)
@@ -67,6 +71,8 @@ MULTI = (
     ("synthetic", ("benign<-* <= 15%",)),
     ("kdd99", ("normal<-* <= 2%", "dos<-* <= 2%")),
 )
+# What is measured of budgets that mapie cannot state.
+STATED = ("untrue", "naive", "bonferroni")
 # Rules of the fixed grid: multipliers exceed 1 by powers of two, so many for each budget.
 GRID = {1: 40, 2: 12, 4: 5}
 
@@ -117,39 +123,39 @@ def _controlled(
 
 
 def naive(task: Task, probs: FloatArray, target: IntArray, seed: int) -> Answer | None:  # noqa: ARG001
-    family = task.family()
-    temperature = calibrate(np.log(calibrated(probs, 1.0)), target).temperature
-    ready = family.on(calibrated(probs, temperature), target, estimate=True)
-    limits = np.array([budget.limit() for budget in family.budgets])
-    best, costs = -np.inf, None
-    for path in find_paths(ready, limits, ALPHA, len(target)):
-        counts = path.counts
-        within = (counts.errors <= limits * counts.of).all(axis=1)
-        for t in np.flatnonzero(within & (counts.score > best)).tolist():
-            if counts.score[t] > best:
-                best, costs = float(counts.score[t]), family.costs(path.multipliers[t])
-    if costs is None:
-        return None
-    chosen = costs
-    return lambda new: decide(calibrated(new, temperature), chosen)
+    grid, counts, limits = _on_grid(task, probs, target)
+    within = np.asarray((counts.errors <= limits * counts.of).all(axis=1))
+    return _best_of(task, grid, counts, within)
 
 
 def bonferroni(task: Task, probs: FloatArray, target: IntArray, seed: int) -> Answer | None:  # noqa: ARG001
+    grid, counts, limits = _on_grid(task, probs, target)
+    p_values = np.array(
+        [
+            share_p_value(counts.errors[:, b], counts.of[:, b], limit)
+            for b, limit in enumerate(limits.tolist())
+        ]
+    )
+    return _best_of(task, grid, counts, p_values.max(axis=0) <= ALPHA / len(grid))
+
+
+def _on_grid(
+    task: Task, probs: FloatArray, target: IntArray
+) -> tuple[FloatArray, Counts, FloatArray]:
+    """A fixed grid of rules, what they do to all examples, and the limits."""
     family = task.family()
     steps = np.concatenate([[0.0], 2 ** np.linspace(-2, 10, GRID[len(task.budgets)] - 1)])
     grid = 1 + np.array(list(product(steps, repeat=len(task.budgets))))
-    counts = family.on(calibrated(probs, 1.0), target).counts(grid)
-    p_values = np.max(
-        [
-            share_p_value(counts.errors[:, b], counts.of[:, b], budget.limit())
-            for b, budget in enumerate(family.budgets)
-        ],
-        axis=0,
-    )
-    passed = np.flatnonzero(p_values <= ALPHA / len(grid))
+    counts, _ = count_rules(family, grid, probs, target, 1.0)
+    return grid, counts, np.array([budget.limit() for budget in family.budgets])
+
+
+def _best_of(task: Task, grid: FloatArray, counts: Counts, allowed: BoolArray) -> Answer | None:
+    """Of the rules that are allowed the one with most right answers."""
+    passed = np.flatnonzero(allowed)
     if not len(passed):
         return None
-    costs = family.costs(grid[passed[counts.score[passed].argmax()]])
+    costs = task.family().costs(grid[passed[counts.score[passed].argmax()]])
     return lambda new: decide(calibrated(new, 1.0), costs)
 
 
@@ -258,28 +264,25 @@ def measure(task: Task, method: str, size: int, draws: int) -> dict[str, object]
     }
 
 
-def tasks(found: Sequence[Pool], data_dir: Path | None) -> list[tuple[Task, tuple[str, ...]]]:
-    """What is measured, with the methods that can."""
-    by_name = {pool.name: pool for pool in found}
-    all_tasks: list[tuple[Task, tuple[str, ...]]] = []
-    for pool in found:
-        groups = None
-        if pool.name == "cifar100":
-            from untrue.lab.data.dataset import load
+def tasks(pool: Pool, data_dir: Path | None) -> list[tuple[Task, tuple[str, ...]]]:
+    """What is measured on a pool, with the methods that can."""
+    groups = None
+    if pool.name == "cifar100":
+        from untrue.lab.data.dataset import load
 
-            groups = load("cifar100", data_dir).hierarchy
-        for number in (1, 2, 4):
-            texts = BUDGETS[pool.name][:number]
-            all_tasks.append((Task(pool, texts, groups), ("untrue", "naive", "bonferroni")))
+        groups = load("cifar100", data_dir).hierarchy
+    found: list[tuple[Task, tuple[str, ...]]] = [
+        (Task(pool, BUDGETS[pool.name][:number], groups), STATED) for number in (1, 2, 4)
+    ]
     for name, positive, texts in BINARY:
-        if name in by_name:
-            task = Task(_binary(by_name[name], positive), texts, None)
-            all_tasks.append((task, ("untrue", "bonferroni", "mapie binary")))
+        if name == pool.name:
+            task = Task(_binary(pool, positive), texts, None)
+            found.append((task, ("untrue", "bonferroni", "mapie binary")))
     for name, texts in MULTI:
-        if name in by_name:
+        if name == pool.name:
             methods = ("untrue", "untrue, abstaining", "bonferroni", "mapie multi-class")
-            all_tasks.append((Task(by_name[name], texts, None), methods))
-    return all_tasks
+            found.append((Task(pool, texts, None), methods))
+    return found
 
 
 def _binary(pool: Pool, positive: str) -> Pool:
@@ -297,29 +300,48 @@ def _binary(pool: Pool, positive: str) -> Pool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--rival-draws", type=int, default=200)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
-    parser.add_argument("--pools", default=",".join(MAKERS))
+    parser.add_argument("--pool", action="append", choices=list(MAKERS), help="else all")
     parser.add_argument("--data", type=Path, default=None, help="folder of the data sets' files")
     parser.add_argument("--cache", type=Path, default=Path("out/control"))
     options = parser.parse_args()
-    sizes = tuple(int(size) for size in options.sizes.split(","))
-    found = list(pools(options.cache, options.data, tuple(options.pools.split(","))))
-    rows = []
-    for size in sizes:
-        for task, methods in tasks(found, options.data):
-            for method in methods:
-                key = f"{task.pool.name}|{size}|{options.draws}|{'; '.join(task.budgets)}|{method}"
-                kept = options.cache / "rows.jsonl"
-                known = {}
-                if kept.exists():
-                    known = dict(json.loads(line) for line in kept.read_text().splitlines())
-                if key not in known:
-                    known[key] = measure(task, method, size, options.draws)
-                    with kept.open("a") as file:
-                        file.write(json.dumps([key, known[key]]) + "\n")
-                rows.append(known[key])
-                print(rows[-1], flush=True)
-    print(record.write("control", rows))
+    kept = options.cache / "rows.jsonl"
+    for size in map(int, options.sizes.split(",")):
+        for pool in pools(options.cache, options.data, options.pool or list(MAKERS)):
+            for task, methods in tasks(pool, options.data):
+                for method in methods:
+                    # The promise itself is counted over more draws than its price.
+                    promise = method == "untrue" and methods == STATED
+                    draws = options.draws if promise else min(options.draws, options.rival_draws)
+                    key = [size, draws, task.pool.name, task.budgets, method]
+                    if json.dumps(key) not in known(kept):
+                        row = measure(task, method, size, draws)
+                        with kept.open("a") as file:
+                            file.write(json.dumps([json.dumps(key), row]) + "\n")
+                    print(known(kept)[json.dumps(key)], flush=True)
+    wanted = (options.draws, min(options.draws, options.rival_draws))
+    rows = [row for row in known(kept).values() if row["draws"] in wanted]
+    print(record.write("control", sorted(rows, key=_place)))
+
+
+def known(kept: Path) -> dict[str, dict[str, object]]:
+    """What was measured so far."""
+    return dict(json.loads(line) for line in kept.read_text().splitlines()) if kept.exists() else {}
+
+
+def _place(row: Mapping[str, object]) -> tuple[int, str, int, str, int, int]:
+    """By pool, then what can be stated, then size."""
+    name = str(row["pool"])
+    methods = list(METHODS)
+    return (
+        list(MAKERS).index(name.partition(",")[0]),
+        name,
+        str(row["budgets"]).count(";"),
+        str(row["budgets"]),
+        int(str(row["examples"])),
+        methods.index(str(row["method"])),
+    )
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ out, with a line that says so.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import UntrueError
+from untrue.errors import DataError, UntrueError
 from untrue.metrics.inputs import FloatArray, IntArray
 
 SEED = 7
@@ -37,7 +37,7 @@ class Pool:
         return float((self.probs.argmax(axis=1) == self.target).mean())
 
 
-def pools(folder: Path, data_dir: Path | None, names: tuple[str, ...]) -> Iterator[Pool]:
+def pools(folder: Path, data_dir: Path | None, names: Sequence[str]) -> Iterator[Pool]:
     """The pools of these names that can be had, from `folder` or made anew and kept there."""
     for name in names:
         path = folder / f"{name}.npz"
@@ -164,7 +164,12 @@ def kdd99(data_dir: Path | None) -> Made:
     import pandas as pd
     from sklearn.ensemble import RandomForestClassifier
 
-    path = (data_dir or Path()) / "kdd99" / "corrected.gz"
+    from untrue.lab.data.places import roots
+
+    found = [root / "kdd99" / "corrected.gz" for root in roots(data_dir)]
+    path = next((path for path in found if path.exists()), None)
+    if path is None:
+        raise DataError(f"{found[0]} is not there.")
     with gzip.open(path) as file:
         frame = pd.read_csv(file, header=None).drop_duplicates()
     category = {name: c for c, names in KDD_ATTACKS.items() for name in names.split()}

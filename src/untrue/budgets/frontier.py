@@ -47,12 +47,10 @@ class Path:
     counts       what they do to the path part
     failing      (T,) estimated chance that the test part does not show their budgets
     bets         (T, B) for cost budgets, settled here; nan for others
-    scores       (T,) how good the answers are
     """
 
     multipliers: FloatArray
     counts: Counts
-    scores: FloatArray
     failing: FloatArray
     bets: FloatArray
 
@@ -139,9 +137,7 @@ class _Seen:
             for t, (costs, times) in enumerate(of_rules):
                 limit = float(self.limits[b])
                 bets[t, b] = bet_for(times, costs, counts.n, greatest, limit)[0]
-        return Path(
-            self.multipliers[chosen], counts, self.scores[chosen], self.failing[chosen], bets
-        )
+        return Path(self.multipliers[chosen], counts, self.failing[chosen], bets)
 
 
 def _line(seen: _Seen, start: int) -> IntArray:

@@ -34,6 +34,8 @@ from untrue.metrics.zones import Zone
 
 # More examples than this do not find a better path.
 MOST_FOR_PATH = 20_000
+# Standard errors by which another rule must be better than the weakest that passed.
+SURELY = 2.0
 
 
 def control(
@@ -172,7 +174,7 @@ def _best(
 ) -> int | None:
     """Of the rules that passed, the weakest; another if it gave clearly better answers.
 
-    Better on all examples, by more than a standard error of the difference. All that passed keep
+    Better on all examples, by more than two standard errors of the difference. All that passed keep
     the budgets together, so that any of them may be taken, by whatever it is chosen.
     """
     passed = np.flatnonzero(tested.passed)
@@ -188,7 +190,7 @@ def _best(
     gain = gains(
         family, multipliers[best], multipliers[weakest], data.probs, data.target, temperature
     )
-    return best if gain.sum() > np.sqrt((gain**2).sum()) else weakest
+    return best if gain.sum() > SURELY * np.sqrt((gain**2).sum()) else weakest
 
 
 def _closest(tested: Tested, limits: FloatArray) -> int:
