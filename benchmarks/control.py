@@ -40,12 +40,12 @@ from benchmarks import record
 from benchmarks.pools import MAKERS, Pool, pools
 from untrue import BudgetError, DecisionRule, Penalty, control
 from untrue.budgets import resolve_all
-from untrue.budgets.bounds import share_p_value
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.regions import GroupsLike
 from untrue.budgets.testing import count_rules
 from untrue.decision import decide
+from untrue.metrics.bounds import share_p_value
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
