@@ -119,7 +119,7 @@ def test_both_ways_to_solve_agree_at_any_confidence(
     probs = torch.from_numpy(logits).softmax(-1).numpy()
     penalty = Penalty.from_matrix(rng.integers(0, 5, (k, k)) * (1 - np.eye(k)))
     system = posteriors._System(probs, alpha / (1 - alpha), loss, np.ones(k), 0.0)
-    direct, _ = system.eliminate(penalty.matrix())
+    direct, _ = system.eliminate(penalty)
     found, failed = system.iterate(penalty)
     right = ~failed
     # Where the system is all but singular neither is right, and the row is outside either way.

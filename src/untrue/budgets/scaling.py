@@ -10,7 +10,7 @@ import numpy.typing as npt
 from untrue.budgets.regions import Block
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.errors import ArgumentError
-from untrue.penalty import DensePenalty, Penalty, RulesPenalty, TreePenalty
+from untrue.penalty import DensePenalty, FormulaPenalty, Penalty, RulesPenalty, TreePenalty
 
 
 def scaled_penalty(
@@ -50,6 +50,33 @@ def scaled_penalty(
     if own == 1.0 and not terms:
         return penalty
     return _sum([(own, penalty), *terms])
+
+
+def scaled_formulas(
+    stated: FormulaPenalty, budgets: Sequence[ResolvedBudget], multipliers: npt.ArrayLike
+) -> FormulaPenalty:
+    """The same for costs by columns: a formula on a budget's cells is multiplied by its m.
+
+    >>> from untrue.budgets import Budget
+    >>> base = Penalty.from_rules(["fraud", "fine"], {})
+    >>> stated = FormulaPenalty(base, {("fraud", "fine"): "amount"})
+    >>> budget = Budget.parse("fraud->fine <= 5%").resolve(base)
+    >>> scaled_formulas(stated, [budget], [3.0]).formulas
+    {('fraud', 'fine'): '3.0 * (amount)'}
+    """
+    factors = check_multipliers(multipliers, len(budgets))
+    if (factors == 1).all():
+        return stated
+    total = np.ones((stated.n_classes, stated.n_classes))
+    for budget, factor in zip(budgets, factors.tolist(), strict=True):
+        total += (factor - 1.0) * budget.mask()
+    names = stated.classes
+    formulas: dict[tuple[str | int, str | int], str] = {}
+    for (i, j), text in stated.cells():
+        formulas[names[i], names[j]] = (
+            text if total[i, j] == 1 else f"{float(total[i, j])!r} * ({text})"
+        )
+    return FormulaPenalty(scaled_penalty(stated.base, budgets, factors), formulas)
 
 
 def check_multipliers(multipliers: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:

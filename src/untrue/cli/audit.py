@@ -71,7 +71,7 @@ def audit(
     With probabilities also: calibration, and what deciding by least expected cost would change.
     """
     from untrue.cli.console import console, say, show
-    from untrue.penalty import Penalty
+    from untrue.penalty.files import load_any
     from untrue.report.document.page import write, write_text
     from untrue.report.own import audit as audit_page
     from untrue.report.own.measures import costliest
@@ -82,7 +82,7 @@ def audit(
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
-    costs = Penalty.load(penalty)
+    costs = load_any(penalty)
     tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
     found = run_audit(
         predictions,

@@ -51,11 +51,11 @@ def fit(
     Trains the plain cross-entropy model beside it, measures both on examples that neither has
     seen, prints before and after, and writes a folder that `untrue predict` takes.
     """
-    from untrue.penalty import Penalty
+    from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import check_target, save_model
 
     check_target(out, overwrite=overwrite, inputs=[data])
-    costs = Penalty.load(penalty) if penalty else None
+    costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
 
     from untrue.report.document.page import write

@@ -49,12 +49,12 @@ def predict(
     from untrue.tools.writing import check_table_target
 
     check_table_target(out, data)
-    from untrue.penalty import Penalty
+    from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import load_model
     from untrue.tools.fitting.predict import default_decision, read_data, write_predictions
     from untrue.tools.fitting.predict import predict as run_predict
 
-    costs = Penalty.load(penalty) if penalty else None
+    costs = load_any(penalty) if penalty else None
     loaded = load_model(model)
     source = read_data(loaded, data, delimiter=delimiter, classes=options.names(classes))
     found = run_predict(loaded, source, decision=decide, abstain_cost=abstain_cost, penalty=costs)

@@ -96,17 +96,17 @@ def tune(
     marked); 2 wrong use or data, nothing is written.
     """
     from untrue.budgets import Budget
-    from untrue.penalty import Penalty
+    from untrue.penalty.files import load_any
     from untrue.tools.fitting.fit import PLAIN, labels_of
     from untrue.tools.fitting.model_folder import check_target, save_model
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     check_target(out, overwrite=overwrite, inputs=[data, *([record] if record else [])])
     stated = [Budget.parse(text) for text in budget]
-    costs = Penalty.load(penalty) if penalty else None
+    costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
-    _, costs = labels_of(source, costs, PLAIN)
-    tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
+    _, stated_costs = labels_of(source, costs, PLAIN)
+    tree = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
 
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
@@ -123,7 +123,7 @@ def tune(
         found = run_tune(
             source,
             budgets=stated,
-            penalty=costs,
+            penalty=stated_costs,
             max_accuracy_drop=max_accuracy_drop,
             losses=tuple(loss) if loss else registry.MIXED,
             trials=trials,

@@ -46,6 +46,7 @@ from untrue.metrics.inputs import (
 )
 from untrue.metrics.layouts import Layout, class_rows
 from untrue.metrics.weights import check_penalty
+from untrue.penalty import ExamplePenalty
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +66,7 @@ _BLOCK = 2**21
 @overload
 def posterior(
     probs: torch.Tensor,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     loss: Loss = "bilinear",
     *,
@@ -78,7 +79,7 @@ def posterior(
 @overload
 def posterior(
     probs: npt.ArrayLike,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     loss: Loss = "bilinear",
     *,
@@ -90,7 +91,7 @@ def posterior(
 ) -> npt.NDArray[np.floating[Any]]: ...
 def posterior(
     probs: Any,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     loss: Loss = "bilinear",
     *,
@@ -103,7 +104,8 @@ def posterior(
     """The class probabilities (N, k) behind those of a model trained by costs.
 
     probs            (N, k) softmax of a model trained by `BilinearLoss` or `LogBilinearLoss`
-    penalty, alpha   as it was trained with, the penalty with its normalisation; alpha below 1
+    penalty, alpha   as it was trained with, the penalty with its normalisation; alpha below 1.
+                     With costs of each example (`penalty.per_example`) row n is of example n
     loss             "bilinear" or "log-bilinear"
     weight           (k,) class weights of the loss; divided out
     label_smoothing  of the loss
@@ -160,7 +162,7 @@ class Inverted:
 
 def invert(
     probs: ArrayOrTensor,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     loss: Loss = "bilinear",
     *,
@@ -170,7 +172,8 @@ def invert(
     binary: bool = False,
 ) -> Inverted:
     """`posterior` with the rows that have none, for those who count them; it warns of nothing."""
-    check_penalty(penalty)
+    if not isinstance(penalty, ExamplePenalty):
+        check_penalty(penalty)
     k = penalty.n_classes
     given, layout = class_rows(probs, "probs", k, dim=dim, binary=binary)
     scores = read_scores(given, "probs", k)
@@ -182,7 +185,11 @@ def invert(
     eps = precision(probs)
     found, outside = np.empty(scores.shape), np.zeros(len(scores), dtype=bool)
     few = k <= FEW_CLASSES
-    matrix = penalty.matrix() if few else None
+    if isinstance(penalty, ExamplePenalty) and len(penalty) != len(scores):
+        raise ArgumentError(
+            f"`probs` must have a row for each of the {len(penalty):,} examples that `penalty` has "
+            f"costs of; got {len(scores):,}."
+        )
     for rows in row_blocks(len(scores), k * (k if few else min(STEPS, k) + 1), _BLOCK):
         block = scores[rows].astype(np.float64)
         total = block.sum(axis=1)
@@ -192,10 +199,8 @@ def invert(
             solved, failed = p, np.zeros(len(p), dtype=bool)
         else:
             system = _System(p, odds, loss, weights, smooth)
-            if matrix is not None:
-                solved, failed = system.eliminate(matrix)
-            else:
-                solved, failed = system.iterate(penalty)
+            own = penalty.take(rows) if isinstance(penalty, ExamplePenalty) else penalty
+            solved, failed = system.eliminate(own) if few else system.iterate(own)
         found[rows], outside[rows] = _onto_simplex(solved, failed, p, weights)
     return Inverted(found, outside, layout)
 
@@ -237,12 +242,16 @@ class _System:
             result += self.pull * (zeta / self.weights).sum(axis=1, keepdims=True)
         return np.asarray(result)
 
-    def eliminate(self, matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
+    def eliminate(self, penalty: Penalty | ExamplePenalty) -> tuple[FloatArray, BoolArray]:
         """Solutions, and which rows have none, by elimination."""
         n, k = self.p.shape
-        # Column j of M is M applied to the j-th unit vector.
+        matrix = None if isinstance(penalty, ExamplePenalty) else penalty.matrix()
+        # Column j of M is M applied to the j-th unit vector, whose costs are row j of A.
         columns = [
-            self.times(np.broadcast_to(np.eye(k)[j], (n, k)), np.broadcast_to(matrix[j], (n, k)))
+            self.times(
+                np.broadcast_to(np.eye(k)[j], (n, k)),
+                np.broadcast_to(matrix[j], (n, k)) if matrix is not None else _row(penalty, j),
+            )
             for j in range(k)
         ]
         system, failed = np.stack(columns, axis=2), np.zeros(n, dtype=bool)
@@ -259,7 +268,7 @@ class _System:
                 failed[row] = True
         return solved, failed
 
-    def iterate(self, penalty: Penalty) -> tuple[FloatArray, BoolArray]:
+    def iterate(self, penalty: Penalty | ExamplePenalty) -> tuple[FloatArray, BoolArray]:
         """The same by products with A."""
 
         def apply(zeta: FloatArray) -> FloatArray:
@@ -268,6 +277,12 @@ class _System:
             return self.times(zeta, plus - penalty.expected(np.maximum(-zeta, 0.0)))
 
         return gmres(apply, self.right, self.p)
+
+
+def _row(penalty: Penalty | ExamplePenalty, j: int) -> FloatArray:
+    """(n, k) What the answers cost each example if its class is j."""
+    assert isinstance(penalty, ExamplePenalty)
+    return penalty.rows(np.full(len(penalty), j))
 
 
 def _onto_simplex(

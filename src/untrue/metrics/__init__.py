@@ -21,7 +21,7 @@ that divides by nothing (the severity of no errors, the accuracy of no examples)
 from __future__ import annotations
 
 from untrue.metrics.answers import AnswerCells, answer_cells, answer_table
-from untrue.metrics.confusion import Cells, confusion_cells, confusion_matrix
+from untrue.metrics.confusion import Cells, confusion_cells, confusion_matrix, example_cells
 from untrue.metrics.hierarchical import (
     hierarchical_f,
     hierarchical_precision,
@@ -65,6 +65,7 @@ __all__ = [
     "confusion_matrix",
     "costliest_confusions",
     "ece",
+    "example_cells",
     "example_costs",
     "expected_cost",
     "height_at_k",

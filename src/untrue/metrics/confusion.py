@@ -11,6 +11,7 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
     ArrayOrTensor,
+    FloatArray,
     IntArray,
     check_same_length,
     read_count,
@@ -62,6 +63,30 @@ class Cells:
 ConfusionLike: TypeAlias = "ArrayOrTensor | Cells"
 Labels: TypeAlias = "npt.NDArray[np.integer[Any]]"
 Abstained: TypeAlias = Literal["error", "drop"]
+
+
+def example_cells(true: ArrayOrTensor, predicted: ArrayOrTensor, n_classes: int) -> Cells:
+    """A cell for each example, in their order: for measures under costs of each example.
+
+    >>> example_cells([0, 0], [1, 1], 2).count.tolist()
+    [1, 1]
+    """
+    labels = read_labels(true, "true", n_classes).astype(np.int64)
+    answers = read_labels(predicted, "predicted", n_classes).astype(np.int64)
+    check_same_length(true=labels, predicted=answers)
+    return Cells(n_classes, labels, answers, np.ones(len(labels), dtype=np.int64))
+
+
+def merged(cells: Cells, each: FloatArray) -> tuple[Cells, FloatArray]:
+    """Cells of one confusion as one, with the mean of what an example of each costs, `each`."""
+    code = cells.true * cells.n_classes + cells.predicted
+    if len(code) < 2 or (code[1:] > code[:-1]).all():
+        return cells, each
+    kinds, place = np.unique(code, return_inverse=True)
+    count = np.bincount(place, cells.count).astype(np.int64)
+    mean = np.bincount(place, cells.count * each) / count
+    k = cells.n_classes
+    return Cells(k, kinds // k, kinds % k, count), mean
 
 
 def confusion_matrix(

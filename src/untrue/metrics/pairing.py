@@ -9,7 +9,7 @@ import numpy as np
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.resampling import draw_counts
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 STEPS = 1024
 
@@ -35,7 +35,7 @@ def paired_change(
     true: IntArray,
     before: IntArray,
     after: IntArray,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     *,
     above: float,
     resamples: int = 1000,
@@ -44,15 +44,25 @@ def paired_change(
 ) -> PairedChange:
     """Compare answers (N,) by class position; -1 abstains.
 
+    Under costs of each example, what is in the zone goes by the means of the true classes.
+
     Examples are drawn again with both their answers. All three differences are means over the
     examples, and examples that change alike are drawn as one: a resample is one multinomial draw.
     """
     both = (before >= 0) & (after >= 0)
     n, k = int(both.sum()), penalty.n_classes
     rows = np.flatnonzero(both & (before != after))
-    code = (true[rows].astype(np.int64) * k + before[rows]) * k + after[rows]
-    code, counts = np.unique(code, return_counts=True)
-    table, counts = _kinds(code, counts, penalty, above)
+    if isinstance(penalty, ExamplePenalty):
+        own, by_class = penalty.take(rows), penalty.mean(true)
+        answers = (true[rows].astype(np.int64), before[rows], after[rows])
+        change = own.costs(answers[0], answers[2]) - own.costs(answers[0], answers[1])
+        counts = np.ones(len(rows), dtype=np.int64)
+    else:
+        code = (true[rows].astype(np.int64) * k + before[rows]) * k + after[rows]
+        code, counts = np.unique(code, return_counts=True)
+        answers, by_class = (code // (k * k), code // k % k, code % k), penalty
+        change = penalty.cost(answers[0], answers[2]) - penalty.cost(answers[0], answers[1])
+    table, counts = _kinds(*answers, counts, np.asarray(change, np.float64), by_class, above)
     # The examples whose answer stays are one more kind, without a difference.
     table = np.vstack([table, np.zeros((1, 3))])
     counts = np.append(counts, n - len(rows)).astype(np.int64)
@@ -69,15 +79,21 @@ def paired_change(
 
 
 def _kinds(
-    code: IntArray, counts: IntArray, penalty: Penalty, above: float
+    true: IntArray,
+    before: IntArray,
+    after: IntArray,
+    counts: IntArray,
+    change: FloatArray,
+    penalty: Penalty,
+    above: float,
 ) -> tuple[FloatArray, IntArray]:
-    """The differences (m, 3) that occur in right answers, cost and costly errors; how often."""
-    k = penalty.n_classes
-    true, before, after = code // (k * k), code // k % k, code % k
-    cost_before, cost_after = penalty.cost(true, before), penalty.cost(true, after)
+    """The differences (m, 3) that occur in right answers, cost and costly errors; how often.
+
+    change: what the answer after costs more than that before
+    """
     right = (after == true).astype(np.int64) - (before == true)
-    costly = (cost_after > above).astype(np.int64) - (cost_before > above)
-    change = np.asarray(cost_after - cost_before, dtype=np.float64)
+    costly = (penalty.cost(true, after) > above).astype(np.int64)
+    costly -= penalty.cost(true, before) > above
     step = np.unique(change, return_inverse=True)[1]
     if step.size and step.max() >= STEPS:
         # Real-valued costs make every change its own kind: those that are all but equal are drawn

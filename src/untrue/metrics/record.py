@@ -13,7 +13,7 @@ import numpy as np
 from untrue.checks import check_number
 from untrue.errors import ArgumentError
 from untrue.metrics import weights
-from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
+from untrue.metrics.confusion import Cells, ConfusionLike, merged, read_confusion
 from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
@@ -31,11 +31,11 @@ from untrue.metrics.measures import (
     costliest_cells,
 )
 from untrue.metrics.resampling import resampled_ece, resampled_height, resampled_ratios
+from untrue.penalty import ExamplePenalty, Penalty
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
     from untrue.metrics.weights import Zone
-    from untrue.penalty import Penalty
 
 
 # Shares of the answer's and of the truth's nodes below the line.
@@ -117,7 +117,7 @@ class Summary:
 def summary(
     cm: ConfusionLike,
     *,
-    penalty: Penalty | None = None,
+    penalty: Penalty | ExamplePenalty | None = None,
     zone: Zone | None = None,
     groups: Groups | None = None,
     hierarchy: Hierarchy | None = None,
@@ -136,7 +136,8 @@ def summary(
     """Every measure for which there is enough: a frozen `Summary`.
 
     cm          confusion matrix (k, k) or `Cells`; rows are the truth
-    penalty     gives expected and adjusted expected cost and the `costliest` confusions
+    penalty     gives expected and adjusted expected cost and the `costliest` confusions. With costs
+                of each example `cm` must be `example_cells(true, predicted, k)`, in their order
     zone        gives errors in the zone and their share (see `zone_errors`)
     groups      gives coarse error and the share of errors inside the right group
     hierarchy   gives mistake severity, hierarchical precision, recall and F, and with `probs`
@@ -168,7 +169,9 @@ def summary(
         for name, (above, below) in pairs.items()
     }
     drawn: dict[str, FloatArray] = {}
-    constant = None if penalty is None else partial(best_constant_cost, penalty=penalty)
+    # What a constant answer costs is about true classes: the means of their examples tell.
+    by_class = penalty.mean(cells.true) if isinstance(penalty, ExamplePenalty) else penalty
+    constant = None if by_class is None else partial(best_constant_cost, penalty=by_class)
     if n_resamples:
         drawn, constants = resampled_ratios(cells, pairs, n_resamples, rng, constant)
         if constant is not None:
@@ -201,7 +204,7 @@ def summary(
         height_at_k=heights or None,
         costliest=None
         if penalty is None
-        else costliest_cells(cells, pairs["expected_cost"][0], penalty.classes, costliest),
+        else costliest_cells(*merged(cells, pairs["expected_cost"][0]), penalty.classes, costliest),
         intervals={
             name: percentile_interval(point[name], drawn[name], confidence) for name in drawn
         },
@@ -211,7 +214,7 @@ def summary(
 
 def _pairs(
     cells: Cells,
-    penalty: Penalty | None,
+    penalty: Penalty | ExamplePenalty | None,
     zone: Zone | None,
     groups: Groups | None,
     hierarchy: Hierarchy | None,
@@ -251,7 +254,7 @@ def _pairs(
 
 
 def _class_names(
-    classes: Sequence[str] | None, penalty: Penalty | None, hierarchy: Hierarchy | None
+    classes: Sequence[str] | None, penalty: Any, hierarchy: Hierarchy | None
 ) -> Sequence[str] | None:
     """The names of the classes, which penalty and hierarchy must not have in different orders."""
     known = {

@@ -25,6 +25,7 @@ from untrue.metrics.inputs import (
 )
 from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.zones import Zone, in_zone, is_penalty
+from untrue.penalty.per_example import ExamplePenalty
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -71,14 +72,25 @@ def check_penalty(penalty: Any) -> None:
         )
 
 
-def costs(cells: Cells, penalty: Penalty) -> FloatArray:
+def costs(cells: Cells, penalty: Penalty | ExamplePenalty) -> FloatArray:
     """What one example of each cell costs."""
+    if isinstance(penalty, ExamplePenalty):
+        check_n_classes(penalty.n_classes, cells.n_classes, "penalty")
+        if cells.count.size != len(penalty) or (cells.count != 1).any():
+            raise ArgumentError(
+                "Under costs of each example a confusion matrix does not tell what was paid: give "
+                "`metrics.example_cells(true, predicted, n_classes)`, a cell for each of the "
+                f"{len(penalty):,} examples."
+            )
+        return penalty.costs(cells.true, cells.predicted)
     check_penalty(penalty)
     check_n_classes(penalty.n_classes, cells.n_classes, "penalty")
     return np.asarray(penalty.cost(cells.true, cells.predicted), dtype=np.float64)
 
 
-def expected_cost(cells: Cells, penalty: Penalty, priors: Priors | None = None) -> Weights:
+def expected_cost(
+    cells: Cells, penalty: Penalty | ExamplePenalty, priors: Priors | None = None
+) -> Weights:
     each = costs(cells, penalty)
     return by_priors(each, cells.true, cells.count, priors, penalty.classes)
 

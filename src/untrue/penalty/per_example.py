@@ -9,6 +9,7 @@ to come, as a file does: `cost = "0.2 * amount + 5"`.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -56,6 +57,14 @@ class ExamplePenalty:
     def n_classes(self) -> int:
         return self.base.n_classes
 
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal costs of the same examples, in every process."""
+        found = hashlib.sha256(self.base.fingerprint.encode())
+        for array in (self.true, self.predicted, self.column, self.values):
+            found.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
     def __len__(self) -> int:
         """The number of examples."""
         return len(self.values)
@@ -94,6 +103,11 @@ class ExamplePenalty:
         scale = max(self.base.greatest, float(self.values.max(initial=0.0))) or 1.0
         base = self.base._divided(np.full(self.n_classes, scale))
         return dataclasses.replace(self, base=base, values=self.values / scale)
+
+    def scaled(self, factor: float) -> ExamplePenalty:
+        """All costs times a positive number."""
+        base = self.base._divided(np.full(self.n_classes, 1.0 / factor))
+        return dataclasses.replace(self, base=base, values=self.values * factor)
 
     def costs(self, true: Which, predicted: Which) -> Floats:
         """(N,) What each example's answer costs: class names or indices (N,)."""
@@ -194,9 +208,19 @@ class FormulaPenalty:
         parsed = [Formula.parse(text) for text in self.formulas.values()]
         return tuple(dict.fromkeys(name for formula in parsed for name in formula.columns))
 
-    def per_example(self, columns: Any) -> ExamplePenalty:
-        """The costs of each row of `columns`: a dict of arrays, or a table."""
-        return per_example(self.base, self.formulas, columns)
+    def cells(self) -> list[tuple[tuple[int, int], str]]:
+        """Each cell, (true, predicted) by position, with its formula; "*" is written out."""
+        texts = list(self.formulas.values())
+        true, predicted, column = _cells(list(self.formulas), self.base.classes)
+        found = zip(true.tolist(), predicted.tolist(), column.tolist(), strict=True)
+        return [((i, j), texts[c]) for i, j, c in found]
+
+    def per_example(self, columns: Any, *, source: str | None = None) -> ExamplePenalty:
+        """The costs of each row of `columns`: a dict of arrays, or a table.
+
+        source: a file the columns are from; errors then name it, and its rows from 1
+        """
+        return per_example(self.base, self.formulas, columns, source=source)
 
     @staticmethod
     def load(path: str | Path) -> FormulaPenalty:
@@ -216,7 +240,11 @@ class FormulaPenalty:
 
 
 def per_example(
-    base: Penalty, cells: Mapping[Pair, Any], columns: Any | None = None
+    base: Penalty,
+    cells: Mapping[Pair, Any],
+    columns: Any | None = None,
+    *,
+    source: str | None = None,
 ) -> ExamplePenalty:
     """`Penalty.per_example`: values (N,), numbers, or formulas of `columns`, for some cells."""
     if not isinstance(cells, Mapping) or not cells:
@@ -240,7 +268,7 @@ def per_example(
         )
     (n,) = lengths
     table = np.stack([np.broadcast_to(values, (n,)) for values in found], axis=1)
-    _check(table, pairs)
+    _check(table, pairs, source)
     return ExamplePenalty(base, true, predicted, column, frozen(table))
 
 
@@ -286,7 +314,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> Floats:
     return number_column(given, f"The costs of {pair!r}")
 
 
-def _check(table: Floats, pairs: Sequence[Pair]) -> None:
+def _check(table: Floats, pairs: Sequence[Pair], source: str | None) -> None:
     """Every cost is a cost; the first that is none is named by its row."""
     bad = ~((table >= 0) & (table <= MOST_COST))
     if not bad.any():
@@ -301,7 +329,8 @@ def _check(table: Floats, pairs: Sequence[Pair]) -> None:
         rule = TOO_GREAT if np.isfinite(value) else "costs must be finite"
     more = int(bad.any(axis=1).sum()) - 1
     others = f" ({more:,} more rows are so)" if more else ""
-    raise PenaltyError(f"Cost of {pairs[c]!r} in row {row} is {value:g}: {rule}{others}.")
+    place = f"row {row}" if source is None else f"data row {row + 1} of {source}"
+    raise PenaltyError(f"Cost of {pairs[c]!r} in {place} is {value:g}: {rule}{others}.")
 
 
 def with_cells(base: Penalty, true: Ints, predicted: Ints, costs: npt.ArrayLike) -> Penalty:

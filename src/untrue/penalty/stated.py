@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, PenaltyError, listed, nearest
 from untrue.penalty.base import Penalty
-from untrue.penalty.per_example import ExamplePenalty
+from untrue.penalty.builders import Pair
+from untrue.penalty.per_example import ANY, ExamplePenalty, FormulaPenalty
 
 DEFAULT = "default"
 
@@ -83,6 +84,30 @@ def examples_over(
         predicted=predicted[kept],
         column=stated.column[kept],
     )
+
+
+def formulas_over(stated: FormulaPenalty, base: Penalty) -> Penalty | FormulaPenalty:
+    """The formulas over `base`, which is their own base over other labels.
+
+    What is about classes that `base` lacks is left out: without any formula it is `base` itself.
+
+    >>> stated = FormulaPenalty(Penalty.from_ordinal(["a", "b", "c"]), {("a", "b"): "amount"})
+    >>> formulas_over(stated, stated.base.select(["b", "a"])).formulas
+    {('a', 'b'): 'amount'}
+    """
+    given, new = stated.classes, base.classes
+    by_position = not has_names(stated.base) and set(new).isdisjoint(given)
+
+    def name(which: str | int) -> str:
+        if which == ANY and ANY not in given:
+            return ANY
+        place = given.index(which) if isinstance(which, str) else which
+        return (new if by_position else given)[place]
+
+    found: dict[Pair, str] = {(name(i), name(j)): text for (i, j), text in stated.formulas.items()}
+    known = {*new, ANY}
+    kept = {pair: text for pair, text in found.items() if known.issuperset(pair)}
+    return FormulaPenalty(base, kept) if kept else base
 
 
 def penalty_of_codes(stated: Any, classes: Sequence[Any] | None = None) -> Penalty | ExamplePenalty:

@@ -22,7 +22,7 @@ from untrue.report.document.figures import (
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
-from untrue.report.own.measures import MEASURES, costliest, shown, signed
+from untrue.report.own.measures import MEASURES, by_columns, costliest, shown, signed
 from untrue.tools.fitting.result import FitResult, Variant
 from untrue.training.progress import History
 
@@ -142,6 +142,7 @@ def facts(found: FitResult) -> tuple[tuple[str, str], ...]:
         ("examples", f"{train:,} to train, {validation:,} to stop and calibrate, {test:,} to test"),
         ("loss", f"{training['loss']}, alpha {training['alpha']:g}"),
         ("penalty", repr(model.penalty)),
+        *by_columns(model.costs),
         ("model", model.predictor.words()),
         ("seed", str(training["seed"])),
         ("temperature", f"{model.temperature:.3g}"),

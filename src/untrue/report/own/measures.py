@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from untrue.metrics import Interval, Summary
+from untrue.penalty import FormulaPenalty
 from untrue.report.document.tables import Column, Table
+from untrue.tools.reading.row_costs import formulas_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,11 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
             for row in rows
         ),
     )
+
+
+def by_columns(costs: FormulaPenalty | None) -> tuple[tuple[str, str], ...]:
+    """What costs by columns are, if there are any."""
+    if costs is None:
+        return ()
+    means = "costs by class are the means of the true class"
+    return (("costs of each row", f"{formulas_in_words(costs)}; {means}"),)

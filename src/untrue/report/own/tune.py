@@ -23,7 +23,7 @@ from untrue.report.document.figures import (
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import FULL_MATRIX, dense_counts
-from untrue.report.own.measures import signed
+from untrue.report.own.measures import by_columns, signed
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.tuning.judging import Setting, Trial, described, points, seen
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
@@ -215,6 +215,7 @@ def facts(found: TuneResult) -> tuple[tuple[str, str], ...]:
         ("settings tried", f"{len(found.trials):,}, of which {found.trained} took a training"),
         ("confidence", f"{100 * found.confidence:g} %, one-sided"),
         ("penalty", repr(model.penalty)),
+        *by_columns(model.costs),
         ("model", model.predictor.words()),
         ("seed", str(training["seed"])),
         ("seconds", f"{found.seconds:.1f}"),

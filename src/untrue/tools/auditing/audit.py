@@ -18,17 +18,18 @@ from untrue.decision import decide
 from untrue.errors import DataError
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
-from untrue.metrics import Cells, Summary, confusion_cells, summary
+from untrue.metrics import Cells, Summary, confusion_cells, example_cells, summary
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.pairing import PairedChange, paired_change
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs
-from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.reading.columns import Columns
 from untrue.tools.reading.json_numbers import plain
 from untrue.tools.reading.predictions import predictions_of
+from untrue.tools.reading.row_costs import check_by_class
 
 BINS = 15
 # The heights of runners-up of more values than this take longer than all the rest.
@@ -135,7 +136,8 @@ def audit(
     data: Any,
     y: Any = None,
     *,
-    penalty: Penalty,
+    penalty: Penalty | FormulaPenalty | ExamplePenalty,
+    cost_columns: Any = None,
     truth: str | None = None,
     predicted: str | None = None,
     probs: str | None = None,
@@ -154,6 +156,8 @@ def audit(
              the true labels (N,)
     penalty  what mistakes cost. Labels of a file are matched with its classes by name, and so are
              names in arrays; whole numbers there are positions
+             With costs of each row (a `FormulaPenalty`, by columns of the file or of `cost_columns`
+             beside arrays; or an `ExamplePenalty` of these), what was paid is counted by row
     truth, predicted, probs  columns of a file, where they are not to be guessed
     hierarchy  has the penalty's classes, in their order
     classes  of a file: the names that labels 0, 1, ... stand for
@@ -165,6 +169,7 @@ def audit(
         data,
         y,
         penalty,
+        cost_columns=cost_columns,
         truth=truth,
         predicted=predicted,
         probs=probs,
@@ -178,6 +183,7 @@ def audit(
     above = zone_threshold(penalty, zone_above)
     k = penalty.n_classes
     stated = [Budget.of(budget) for budget in budgets]
+    check_by_class(stated, read.each)
     silent = np.bincount(read.true[read.predicted < 0], minlength=k)
     abstained = int(silent.sum())
     if abstained == len(read.predicted):
@@ -185,9 +191,15 @@ def audit(
 
     def measured(predicted: IntArray, **more: Any) -> tuple[Cells, Summary]:
         cells = confusion_cells(read.true, predicted, k, abstained="drop")
+        counted: Cells = cells
+        costs: Penalty | ExamplePenalty = penalty
+        if read.each is not None:
+            answered = np.flatnonzero(predicted >= 0)
+            counted = example_cells(read.true[answered], predicted[answered], k)
+            costs = read.each.take(answered)
         return cells, summary(
-            cells,
-            penalty=penalty,
+            counted,
+            penalty=costs,
             zone=zone_pairs(cells, penalty, above),
             groups=None if grouped is None else grouped[1],
             hierarchy=hierarchy,
@@ -211,13 +223,14 @@ def audit(
         )
         calibration = reliability(read.probs, read.true)
         # Where no answer was given there is none to compare with.
-        least = np.where(read.predicted < 0, -1, decide(read.probs, dense(penalty)))
+        best = decide(read.probs, dense(penalty) if read.each is None else read.each)
+        least = np.where(read.predicted < 0, -1, best)
         decided_cells, decided = measured(least, abstained=abstained)
         change = paired_change(
             read.true,
             read.predicted,
             least,
-            penalty,
+            penalty if read.each is None else read.each,
             above=above,
             resamples=resamples,
             seed=seed,

@@ -20,7 +20,7 @@ import numpy as np
 
 import untrue
 from untrue.atomic_files import check_parent, place_bytes
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, listed
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
 from untrue.tools.exporting.decision_nodes import add_argmax, add_least_cost, add_probs
@@ -66,13 +66,19 @@ def export_onnx(
     """
     decision = default_decision(model) if decision is None else decision
     check_decision(model, decision, abstain_cost, penalty)
+    if model.costs is not None:
+        raise ArgumentError(
+            "The model has costs by columns, "
+            f"{listed(model.costs.columns)}, which a graph cannot hold; fit it with costs by "
+            "class, or use untrue.predict."
+        )
     if abstain_cost is not None and not 0 <= abstain_cost < math.inf:
         raise ArgumentError(f"`abstain_cost` must be a number of at least 0; got {abstain_cost!r}.")
     if pixels not in PIXELS:
         raise ArgumentError(f"`pixels` must be {' or '.join(PIXELS)}; got {pixels!r}.")
     _check_size(model)
     costs = model.penalty if penalty is None else penalty_over(penalty, model.classes)
-    if decision == "tuned" and model.decision is not None:
+    if decision == "tuned" and isinstance(model.decision, Penalty):
         costs = model.decision
     graph = Graph()
     inputs, scores = _add_scores(graph, model, pixels)

@@ -20,7 +20,7 @@ from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.newton import threads
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import (
     BoosterSettings,
@@ -106,7 +106,7 @@ class BoosterLearner:
     def train(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,
@@ -116,7 +116,9 @@ class BoosterLearner:
         on_progress: Tell | None = None,
     ) -> Fitted:
         start = _log_shares(labels[parts.train], self.n_classes)
-        costs = _CostByRound(penalty.matrix(), labels[parts.validation], self.how, on_progress)
+        costs = _CostByRound(
+            _of(penalty, parts.validation), labels[parts.validation], self.how, on_progress
+        )
         make = _train_lightgbm if self.library == "lightgbm" else _train_xgboost
         booster = make(self, loss, penalty, alpha, inputs, labels, parts, start, seed, costs)
         predictor = BoosterPredictor(
@@ -132,7 +134,7 @@ class BoosterLearner:
     def outlook(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,
@@ -152,7 +154,11 @@ class _CostByRound:
     """The mean cost of the answers on the validation part by round, and when to stop."""
 
     def __init__(
-        self, costs: FloatArray, labels: IntArray, how: BoosterSettings, tell: Tell | None
+        self,
+        costs: FloatArray | ExamplePenalty,
+        labels: IntArray,
+        how: BoosterSettings,
+        tell: Tell | None,
     ) -> None:
         self._costs, self._labels, self._how, self._tell = costs, labels, how, tell
         self.values: list[float] = []
@@ -160,7 +166,11 @@ class _CostByRound:
 
     def see(self, scores: FloatArray) -> bool:
         """Note a round's scores (n, k); True when training should stop."""
-        value = float(self._costs[self._labels, scores.argmax(axis=1)].mean())
+        answers = scores.argmax(axis=1)
+        if isinstance(self._costs, ExamplePenalty):
+            value = float(self._costs.costs(self._labels, answers).mean())
+        else:
+            value = float(self._costs[self._labels, answers].mean())
         self.values.append(value)
         done = len(self.values)
         if not self.best or value < self.values[self.best - 1]:
@@ -211,7 +221,7 @@ def load(description: Mapping[str, Any], content: bytes) -> BoosterPredictor:
 def _train_lightgbm(
     learner: BoosterLearner,
     loss: str,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     inputs: npt.NDArray[Any],
     labels: IntArray,
@@ -223,7 +233,8 @@ def _train_lightgbm(
     lightgbm = _library("lightgbm")
     own: Any = "multiclass"
     if loss != CROSS_ENTROPY:
-        own = boosting.lightgbm_objective(penalty.matrix(), loss, alpha)  # type: ignore[arg-type]
+        costs_of_train = _of(penalty, parts.train)
+        own = boosting.lightgbm_objective(costs_of_train, loss, alpha)  # type: ignore[arg-type]
     params = {
         "objective": own,
         "num_class": learner.n_classes,
@@ -274,7 +285,7 @@ def _train_lightgbm(
 def _train_xgboost(
     learner: BoosterLearner,
     loss: str,
-    penalty: Penalty,
+    penalty: Penalty | ExamplePenalty,
     alpha: float,
     inputs: npt.NDArray[Any],
     labels: IntArray,
@@ -300,7 +311,8 @@ def _train_xgboost(
     }
     own = None
     if loss != CROSS_ENTROPY:
-        own = boosting.xgboost_objective(penalty.matrix(), loss, alpha)  # type: ignore[arg-type]
+        costs_of_train = _of(penalty, parts.train)
+        own = boosting.xgboost_objective(costs_of_train, loss, alpha)  # type: ignore[arg-type]
 
     def data(rows: IntArray) -> Any:
         found = _matrix(inputs[rows], learner.categorical, labels[rows])
@@ -324,6 +336,11 @@ def _matrix(inputs: npt.NDArray[Any], categorical: tuple[int, ...], labels: Any 
     return xgboost.DMatrix(
         inputs, labels, feature_types=kinds, enable_categorical=True, nthread=threads()
     )
+
+
+def _of(penalty: Penalty | ExamplePenalty, rows: IntArray) -> FloatArray | ExamplePenalty:
+    """The costs as objectives take them: a matrix, or those of some examples."""
+    return penalty.take(rows) if isinstance(penalty, ExamplePenalty) else penalty.matrix()
 
 
 def _log_shares(labels: IntArray, k: int) -> FloatArray:

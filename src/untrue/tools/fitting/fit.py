@@ -15,12 +15,12 @@ from untrue.checks import check_choice, check_number, check_seed
 from untrue.decision import decide, temperature_interval
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
-from untrue.metrics import confusion_cells, summary
+from untrue.metrics import confusion_cells, example_cells, summary
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.metrics.zones import zone_pairs
-from untrue.penalty import Penalty
-from untrue.penalty.stated import named_for
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty.stated import formulas_over, named_for
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
 from untrue.tools.fitting.learners import (
@@ -36,6 +36,7 @@ from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import FitResult, Variant
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.row_costs import RowCosts, by_class, source_costs, training_scale
 from untrue.tools.reading.sources import (
     Labels,
     Preprocessing,
@@ -58,7 +59,8 @@ def fit(
     data: Any,
     y: Any = None,
     *,
-    penalty: Penalty | None = None,
+    penalty: Penalty | FormulaPenalty | None = None,
+    cost_columns: Any = None,
     loss: str = "bilinear",
     alpha: float = 0.5,
     model: str | None = None,
@@ -81,7 +83,9 @@ def fit(
     data, y           arrays, (N, features) or images, and labels (N,); or a file or folder as
                       `untrue fit` takes it, with `target`, the column of the labels
     penalty           what mistakes cost, matched with the labels by name; without one (then
-                      `loss="cross-entropy"`) all cost 1
+                      `loss="cross-entropy"`) all cost 1. A `FormulaPenalty` has costs of each
+                      example, by columns of the file; the model remembers the formulas
+    cost_columns      of arrays: the columns that the formulas name, a table or a dict of arrays
     loss, alpha       "bilinear", "log-bilinear" or "cross-entropy"; the share of the costs
     model             "lightgbm", "xgboost", "network" (what fits the data), "linear", "mlp", "cnn"
                       or "compact"; None: boosted trees for a table where LightGBM is installed
@@ -112,7 +116,8 @@ def fit(
         patience=patience,
         rounds=rounds,
     )
-    labels, penalty = labels_of(source, penalty, loss)
+    labels, stated = labels_of(source, penalty, loss)
+    rows = source_costs(source, stated, cost_columns)
     parts = split_by_share(
         labels,
         test_share=test_share,
@@ -120,6 +125,7 @@ def fit(
         held_out=source.test,
         seed=seed,
     )
+    penalty, costs, scale = training_costs(stated, rows, labels, parts.train)
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
     learner, preprocessing, inputs = prepare(
         source, choice, settings, penalty.n_classes, parts.train
@@ -130,27 +136,34 @@ def fit(
         wanted = {PLAIN: PLAIN} | wanted
     above = zone_threshold(penalty)
     if tell is not None:
-        ahead = learner.outlook(loss, penalty, alpha, inputs, labels, parts)
+        ahead = learner.outlook(loss, costs, alpha, inputs, labels, parts)
         if ahead is not None:
             tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")
+    validation, test = (
+        None if rows is None else rows.examples.take(part)
+        for part in (parts.validation, parts.test)
+    )
     variants: list[Variant] = []
     made: dict[str, Fitted] = {}
     first: IntArray | None = None
     for each, its_loss in wanted.items():
         named = None if on_progress is None else _named(on_progress, each)
         made[each] = learner.train(
-            its_loss, penalty, alpha, inputs, labels, parts, seed=seed, on_progress=named
+            its_loss, costs, alpha, inputs, labels, parts, seed=seed, on_progress=named
         )
+        if choice.boosted:
+            made[each] = _in_units(made[each], scale)
         predictor = made[each].predictor
-        link = Link(its_loss, alpha, penalty)
-        held_back = link.logits(predictor.logits(inputs[parts.validation]))
+        link = Link(its_loss, alpha, penalty, scale)
+        held_back = link.logits(predictor.logits(inputs[parts.validation]), validation)
         temperature = softmax_temperature(each, held_back, labels[parts.validation])
         scores = predictor.logits(inputs[parts.test])
-        probs = class_probs(scores, link, temperature)
-        answers = {each: argmax(scores), f"{each} + least cost": decide(probs, penalty)}
+        probs = class_probs(scores, link, temperature, test)
+        paid = penalty if test is None else test
+        answers = {each: argmax(scores), f"{each} + least cost": decide(probs, paid)}
         for variant, predicted in answers.items():
             variants.append(
-                _measured(variant, predicted, labels[parts.test], penalty, above, plain=first)
+                _measured(variant, predicted, labels[parts.test], penalty, above, first, test)
             )
             first = predicted if first is None and each == PLAIN else first
     fitted = made[name]
@@ -161,6 +174,7 @@ def fit(
         predictor=fitted.predictor,
         temperature=temperature,
         link=link,
+        costs=None if rows is None else rows.stated,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
             "loss": loss,
@@ -186,7 +200,10 @@ def fit(
         labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
         notes=_doubts(
-            fitted.predictor.logits(inputs[parts.validation]), link, labels[parts.validation]
+            fitted.predictor.logits(inputs[parts.validation]),
+            link,
+            labels[parts.validation],
+            validation,
         ),
     )
 
@@ -238,12 +255,42 @@ def prepare(
     return network, preprocessing, inputs
 
 
+def _in_units(fitted: Fitted, scale: float) -> Fitted:
+    """Costs on the validation part as they were stated, not as they were scaled for training."""
+    values = tuple(value / scale for value in fitted.history.validation)
+    return replace(fitted, history=replace(fitted.history, validation=values))
+
+
 def _named(on_progress: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
     return lambda progress: on_progress(name, progress)
 
 
-def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntArray, Penalty]:
+def training_costs(
+    stated: Penalty | FormulaPenalty, rows: RowCosts | None, labels: IntArray, train: IntArray
+) -> tuple[Penalty, Penalty | ExamplePenalty, float]:
+    """Costs by class; those to train with, of all examples where they are by columns; their scale.
+
+    By class costs by columns are the means of the training examples. For training they are scaled
+    (`training_scale`), so that alpha means the same in every unit.
+    """
+    if rows is None:
+        assert isinstance(stated, Penalty)
+        return stated, stated, 1.0
+    penalty = by_class(rows.examples, labels, train)
+    scale = training_scale(penalty, labels[train])
+    return penalty, rows.examples.scaled(scale), scale
+
+
+def labels_of(
+    source: Source, penalty: Penalty | FormulaPenalty | None, loss: str
+) -> tuple[IntArray, Penalty | FormulaPenalty]:
     """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
+    if isinstance(penalty, ExamplePenalty):
+        raise ArgumentError(
+            "`penalty` holds costs of certain examples, but a model must know those of new ones: "
+            "give a FormulaPenalty(base, {(true, predicted): 'amount'}), and the columns in the "
+            "file or as `cost_columns`."
+        )
     if source.labels is None:
         raise DataError(f"{source.path} has no labels to learn from.")
     if penalty is None:
@@ -259,31 +306,34 @@ def labels_of(source: Source, penalty: Penalty | None, loss: str) -> tuple[IntAr
     return class_positions(source.labels, penalty.classes, str(source.path)), penalty
 
 
-def named_by(labels: Labels, penalty: Penalty) -> Penalty:
+def named_by(labels: Labels, penalty: Penalty | FormulaPenalty) -> Penalty | FormulaPenalty:
     """The penalty, with the names of the labels in sorted order where it has none of its own."""
     present = [labels.names[code] for code in np.unique(labels.codes).tolist()]
-    named = named_for(penalty, present)
-    if named is not penalty:
+    base = penalty.base if isinstance(penalty, FormulaPenalty) else penalty
+    named = named_for(base, present)
+    if named is not base:
         warnings.warn(
             "the penalty has no class names; its rows are taken for the labels in sorted order: "
             f"{listed(named.classes)}",
             UntrueWarning,
             stacklevel=4,
         )
-    return named
+    return formulas_over(penalty, named) if isinstance(penalty, FormulaPenalty) else named
 
 
 def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
-def _doubts(scores: FloatArray, link: Link, labels: IntArray) -> tuple[str, ...]:
+def _doubts(
+    scores: FloatArray, link: Link, labels: IntArray, each: ExamplePenalty | None
+) -> tuple[str, ...]:
     """What speaks against trusting the probabilities."""
-    logits = link.logits(scores)
+    logits = link.logits(scores, each)
     within = known_within(logits, *temperature_interval(logits, labels))
     doubt = trust(len(labels), within)
     found = [] if doubt is None else [f"{doubt}; more data, or a larger --validation-share, help"]
-    outside = link.outside(scores)
+    outside = link.outside(scores, each)
     if outside > MANY_OUTSIDE:
         found.append(
             f"for {100 * outside:.0f} % of the validation examples no class probabilities lie "
@@ -299,15 +349,17 @@ def _measured(
     true: IntArray,
     penalty: Penalty,
     above: float,
-    *,
     plain: IntArray | None,
+    each: ExamplePenalty | None,
 ) -> Variant:
-    cells = confusion_cells(true, predicted, penalty.n_classes)
+    k = penalty.n_classes
+    cells = confusion_cells(true, predicted, k)
+    costs = penalty if each is None else each
     found = summary(
-        cells,
-        penalty=penalty,
+        cells if each is None else example_cells(true, predicted, k),
+        penalty=costs,
         zone=zone_pairs(cells, penalty, above),
         resamples=1000,
     )
-    change = None if plain is None else paired_change(true, plain, predicted, penalty, above=above)
+    change = None if plain is None else paired_change(true, plain, predicted, costs, above=above)
     return Variant(name, found, cells, change)

@@ -15,7 +15,7 @@ from untrue.checks import check_count, check_number
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, UntrueWarning, nearest
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.reading.sources import Encoding as Encoding
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
@@ -79,7 +79,7 @@ class Learner(Protocol):
     def train(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,
@@ -88,13 +88,13 @@ class Learner(Protocol):
         seed: int,
         on_progress: Tell | None = None,
     ) -> Fitted:
-        """Train on one part; stop by another."""
+        """Train on one part; stop by another. Costs of each example are those of all `inputs`."""
         ...
 
     def outlook(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import Temperature, invert
-from untrue.decision.posteriors import Loss
+from untrue.decision.posteriors import Inverted, Loss
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 # What is not probable at all keeps a logarithm.
 LEAST = 1e-300
@@ -28,40 +28,54 @@ LEAST = 1e-300
 class Link:
     """The loss a model was trained by, its alpha, and the penalty as it was trained with.
 
+    scale: what costs of each example were multiplied by in training; they are given beside scores
+
     There is nothing to undo for alpha 0, and nothing that can be undone for alpha 1.
     """
 
     loss: str
     alpha: float
     penalty: Penalty
+    scale: float = 1.0
 
     @property
     def moves(self) -> bool:
         return self.loss in ("bilinear", "log-bilinear") and 0.0 < self.alpha < 1.0
 
-    def logits(self, scores: npt.NDArray[np.floating[Any]]) -> FloatArray:
+    def logits(
+        self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
+    ) -> FloatArray:
         """Logits (N, k) of the posterior behind scores (N, k)."""
         check_finite(scores, "Example")
         if not self.moves:
             return scores.astype(np.float64)
-        probs = np.asarray(Temperature(1.0)(scores.astype(np.float64)))
-        found = invert(probs, self.penalty, self.alpha, cast(Loss, self.loss)).probs
-        return np.asarray(np.log(np.maximum(found, LEAST)))
+        return np.asarray(np.log(np.maximum(self._inverted(scores, each).probs, LEAST)))
 
-    def outside(self, scores: npt.NDArray[np.floating[Any]]) -> float:
+    def outside(
+        self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
+    ) -> float:
         """The share of examples whose scores stand for no class probabilities."""
         if not self.moves or not len(scores):
             return 0.0
+        return float(self._inverted(scores, each).outside.mean())
+
+    def _inverted(
+        self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None
+    ) -> Inverted:
         probs = np.asarray(Temperature(1.0)(scores.astype(np.float64)))
-        return float(invert(probs, self.penalty, self.alpha, cast(Loss, self.loss)).outside.mean())
+        costs = self.penalty if each is None else each.scaled(self.scale)
+        return invert(probs, costs, self.alpha, cast(Loss, self.loss))
 
 
 def class_probs(
-    scores: npt.NDArray[np.floating[Any]], link: Link | None, temperature: float
+    scores: npt.NDArray[np.floating[Any]],
+    link: Link | None,
+    temperature: float,
+    each: ExamplePenalty | None = None,
 ) -> FloatArray:
-    """Calibrated class probabilities (N, k), in double precision."""
+    """Calibrated class probabilities (N, k), in double precision; `each`: costs of the examples."""
     check_finite(scores, "Example")
-    logits = scores.astype(np.float64) if link is None else link.logits(scores)
+    logits = scores.astype(np.float64) if link is None else link.logits(scores, each)
     return np.asarray(Temperature(temperature)(logits), dtype=np.float64)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from untrue.decision import Temperature
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.learners import Predictor
 from untrue.tools.fitting.link import Link, check_finite, class_probs
 from untrue.tools.reading.codes import TableCodes
@@ -29,6 +29,7 @@ class Model:
     training     how it was made, as plain JSON: loss, alpha, seed, numbers of examples
     decision     the costs it decides by, as `untrue tune` found them; None: the most probable class
     link         what its training by costs moved, where that is undone
+    costs        by columns of the data, where they are; `penalty` then has their means by class
     """
 
     kind: str
@@ -38,8 +39,9 @@ class Model:
     temperature: float
     target: str | None
     training: Mapping[str, Any]
-    decision: Penalty | None = None
+    decision: Penalty | FormulaPenalty | None = None
     link: Link | None = None
+    costs: FormulaPenalty | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -51,9 +53,15 @@ class Model:
         check_finite(found, f"{source}: data row")
         return found
 
-    def probs(self, inputs: npt.NDArray[Any], *, source: str = "the data") -> FloatArray:
+    def probs(
+        self,
+        inputs: npt.NDArray[Any],
+        each: ExamplePenalty | None = None,
+        *,
+        source: str = "the data",
+    ) -> FloatArray:
         """Calibrated class probabilities (N, k), behind what training by costs moved."""
-        return class_probs(self.scores(inputs, source=source), self.link, self.temperature)
+        return class_probs(self.scores(inputs, source=source), self.link, self.temperature, each)
 
 
 def calibrated(logits: npt.NDArray[np.floating[Any]], temperature: float) -> FloatArray:

@@ -5,6 +5,7 @@ weights.safetensors  a network's numbers; or booster.txt, booster.json: boosted 
 preprocessing.json   how data become inputs
 penalty.json         what mistakes cost
 decision.json        the costs it decides by, where it does (`untrue tune`)
+costs.json           costs by columns of the data, where they are; penalty.json has their means
 metrics.json         how it did on the test part
 page.html            the same to look at
 """
@@ -25,7 +26,8 @@ import untrue
 from untrue.atomic_files import folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.input_files import read_json, reading
-from untrue.penalty import Penalty
+from untrue.penalty import FormulaPenalty, Penalty
+from untrue.penalty.files import load_any
 from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.link import Link
 from untrue.tools.fitting.model import Model
@@ -38,6 +40,7 @@ from untrue.tools.reading.preprocess import TablePreprocessing
 FORMAT = 1
 CHECKED = ("preprocessing.json", "penalty.json")
 DECISION = "decision.json"
+COSTS = "costs.json"
 MODEL = "model.json"
 PREPROCESSING: dict[str, type[TablePreprocessing | TableCodes | ImagePreprocessing]] = {
     "table": TablePreprocessing,
@@ -141,6 +144,8 @@ def save_model(
         model.penalty.save(inside / "penalty.json")
         if model.decision is not None:
             model.decision.save(inside / DECISION)
+        if model.costs is not None:
+            model.costs.save(inside / COSTS)
         if metrics is not None:
             _write_json(inside / "metrics.json", metrics)
         if extra is not None:
@@ -152,8 +157,14 @@ def save_model(
             "target": model.target,
             "model": {**predictor.description(), "file": predictor.file},
             "decides": model.decision is not None,
+            "by_columns": model.costs is not None,
             "temperature": model.temperature,
-            "link": model.link and {"loss": model.link.loss, "alpha": model.link.alpha},
+            "link": model.link
+            and {
+                "loss": model.link.loss,
+                "alpha": model.link.alpha,
+                "scale": model.link.scale,
+            },
             "training": dict(model.training),
             "files": {file.name: _digest(file.read_bytes()) for file in sorted(inside.iterdir())},
         }
@@ -166,9 +177,10 @@ def load_model(folder: Path) -> Model:
     if not folder.exists():
         restore(folder)
     content = _read_description(folder)
-    decides = bool(content["decides"])
+    more = [DECISION] if content["decides"] else []
+    more += [COSTS] if content["by_columns"] else []
     file_name = str(content["model"].get("file"))
-    for name in (*CHECKED, file_name, *([DECISION] if decides else [])):
+    for name in (*CHECKED, file_name, *more):
         file = folder / name
         if not file.is_file():
             raise DataError(f"{file} is missing: the model is not whole.")
@@ -179,12 +191,12 @@ def load_model(folder: Path) -> Model:
             )
     with reading(folder, "a model"):
         try:
-            return _model(folder, content, decides=decides)
+            return _model(folder, content)
         except (DataError, PenaltyError) as error:
             raise ValueError(str(error)) from None
 
 
-def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
+def _model(folder: Path, content: Mapping[str, Any]) -> Model:
     """The parts together; a ValueError where one does not fit the others."""
     temperature, target, training = (
         float(content["temperature"]),
@@ -193,9 +205,15 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
     )
     preprocessing = _read_preprocessing(folder / "preprocessing.json")
     penalty = Penalty.load(folder / "penalty.json")
-    decision = Penalty.load(folder / DECISION) if decides else None
-    if decision is not None and decision.classes != penalty.classes:
-        raise ValueError(f"{DECISION} is about other classes")
+    decision = load_any(folder / DECISION) if content["decides"] else None
+    costs = FormulaPenalty.load(folder / COSTS) if content["by_columns"] else None
+    for name, stated in ((DECISION, decision), (COSTS, costs)):
+        if stated is not None and stated.classes != penalty.classes:
+            raise ValueError(f"{name} is about other classes")
+    if isinstance(decision, FormulaPenalty) and not (
+        costs and set(decision.columns) <= set(costs.columns)
+    ):
+        raise ValueError(f"{DECISION} is by other columns than the costs")
     described = content["model"]
     predictor = load_predictor(described, (folder / described["file"]).read_bytes())
     if predictor.file != described["file"] or penalty.n_classes != predictor.n_classes:
@@ -220,16 +238,17 @@ def _model(folder: Path, content: Mapping[str, Any], *, decides: bool) -> Model:
         target=target,
         training=training,
         decision=decision,
+        costs=costs,
     )
 
 
 def _link(content: Any, penalty: Penalty) -> Link | None:
     if content is None:
         return None
-    loss, alpha = str(content["loss"]), float(content["alpha"])
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha {alpha}")
-    return Link(loss, alpha, penalty)
+    loss, alpha, scale = str(content["loss"]), float(content["alpha"]), float(content["scale"])
+    if not 0 <= alpha <= 1 or not 0 < scale < math.inf:
+        raise ValueError(f"alpha {alpha}, scale {scale}")
+    return Link(loss, alpha, penalty, scale)
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -238,7 +257,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise DataError(f"{folder} is no model folder: it has no {MODEL}.")
     content = _read_json(file)
     wanted = {"format", "untrue", "kind", "target", "model", "decides", "temperature", "link"}
-    wanted |= {"training", "files"}
+    wanted |= {"training", "files", "by_columns"}
     form = content.get("format")
     if isinstance(form, int) and form > FORMAT:
         raise DataError(

@@ -17,7 +17,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
 from untrue.networks.normalize import scale_of
 from untrue.optional import need
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.learners import Encoding, Fitted, Tell
 from untrue.training import Settings
 from untrue.training.estimate import seconds_per_epoch
@@ -78,7 +78,7 @@ class NetworkLearner:
     def train(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,
@@ -87,13 +87,14 @@ class NetworkLearner:
         seed: int,
         on_progress: Tell | None = None,
     ) -> Fitted:
+        objective, target = objective_and_target(loss, penalty, alpha, labels)
         network, history = train_new(
             self.spec,
-            objective_of(loss, penalty, alpha),
-            Examples.place(inputs[parts.train], labels[parts.train]),
+            objective,
+            Examples.place(inputs[parts.train], target[parts.train]),
             self.how,
             seed=seed,
-            watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
+            watched=Examples.place(inputs[parts.validation], target[parts.validation]),
             on_progress=on_progress,
         )
         predictor = NetworkPredictor(self.spec, network)
@@ -102,18 +103,19 @@ class NetworkLearner:
     def outlook(
         self,
         loss: str,
-        penalty: Penalty,
+        penalty: Penalty | ExamplePenalty,
         alpha: float,
         inputs: npt.NDArray[Any],
         labels: IntArray,
         parts: Split,
     ) -> str | None:
+        objective, target = objective_and_target(loss, penalty, alpha, labels)
         epoch = seconds_per_epoch(
             self.spec,
-            objective_of(loss, penalty, alpha),
-            Examples.place(inputs[parts.train], labels[parts.train]),
+            objective,
+            Examples.place(inputs[parts.train], target[parts.train]),
             self.how,
-            watched=Examples.place(inputs[parts.validation], labels[parts.validation]),
+            watched=Examples.place(inputs[parts.validation], target[parts.validation]),
         )
         if epoch * self.how.epochs < WORTH_SAYING:
             return None
@@ -139,11 +141,43 @@ def network_learner(
     return NetworkLearner(choose(chosen, shape, n_classes), settings)
 
 
-def objective_of(loss: str, penalty: Penalty, alpha: float) -> Objective:
-    """What is minimised, by the name of the loss."""
+def objective_and_target(
+    loss: str, penalty: Penalty | ExamplePenalty, alpha: float, labels: IntArray
+) -> tuple[Objective, IntArray]:
+    """What is minimised, by the name of the loss, and what it takes as targets: (N,)."""
     if loss == registry.CROSS_ENTROPY:
-        return F.cross_entropy
-    return registry.find(loss).make(penalty, strength=alpha)
+        return F.cross_entropy, labels
+    if not isinstance(penalty, ExamplePenalty):
+        return registry.find(loss).make(penalty, strength=alpha), labels
+    by_class = registry.find(loss).make(penalty.mean(labels), strength=alpha)
+    return ExampleObjective(by_class, penalty, labels), np.arange(len(labels))
+
+
+class ExampleObjective(nn.Module):
+    """A loss with costs of each example. Its targets are positions of examples, not classes:
+    it knows the class and the row of costs (k,) of each."""
+
+    labels: Tensor
+    rows: Tensor
+
+    def __init__(self, loss: nn.Module, costs: ExamplePenalty, labels: IntArray) -> None:
+        super().__init__()
+        self.loss = loss
+        self.register_buffer("labels", torch.from_numpy(np.asarray(labels, dtype=np.int64)))
+        rows = costs.rows(labels).astype(np.float32)
+        self.register_buffer("rows", torch.from_numpy(rows))
+
+    @property
+    def alpha(self) -> float:
+        return float(self.loss.alpha)  # type: ignore[arg-type]
+
+    @alpha.setter
+    def alpha(self, value: float) -> None:
+        self.loss.alpha = value  # type: ignore[assignment]
+
+    def forward(self, logits: Tensor, positions: Tensor) -> Tensor:
+        found: Tensor = self.loss(logits, self.labels[positions], costs=self.rows[positions])
+        return found
 
 
 def load(description: Mapping[str, Any], content: bytes) -> NetworkPredictor:

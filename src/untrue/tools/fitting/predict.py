@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
-from untrue.metrics.inputs import IntArray
+from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import need
-from untrue.penalty import Penalty
-from untrue.penalty.stated import penalty_over
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty.stated import examples_over, formulas_over, penalty_over
 from untrue.tools.fitting.link import class_probs
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.model_folder import load_model
@@ -24,9 +24,11 @@ from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
+from untrue.tools.reading.row_costs import source_costs
 from untrue.tools.reading.sources import ARRAYS, Labels, Source, array_source, open_source
 from untrue.tools.writing import write_table
 
+Costs = Penalty | ExamplePenalty
 DECISIONS = ("argmax", "cost", "tuned")
 
 
@@ -36,6 +38,7 @@ class Predictions:
 
     ids     a column that names the examples, where they have names (files)
     truth   the labels that came with the data, if any
+    columns that the costs are made of
     """
 
     classes: tuple[str, ...]
@@ -43,6 +46,7 @@ class Predictions:
     probs: npt.NDArray[np.float64]
     ids: tuple[str, tuple[str, ...]] | None
     truth: Labels | None
+    columns: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def abstained(self) -> int:
@@ -78,7 +82,8 @@ def predict(
     *,
     decision: str | None = None,
     abstain_cost: float | None = None,
-    penalty: Penalty | None = None,
+    penalty: Penalty | FormulaPenalty | ExamplePenalty | None = None,
+    cost_columns: Any = None,
 ) -> Predictions:
     """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
 
@@ -86,27 +91,57 @@ def predict(
     data      an array of examples, or a file or folder as `untrue predict` takes it
     decision  "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
               the model is, else argmax
+    cost_columns  of arrays, for a model with costs by columns: these, a table or a dict of arrays
     """
     model = load_model(Path(model)) if isinstance(model, str | Path) else model
     source = _as_source(model, data)
     decision = default_decision(model) if decision is None else decision
     check_decision(model, decision, abstain_cost, penalty)
-    costs = model.penalty if penalty is None else penalty_over(penalty, model.classes)
+    stated = model.costs or model.penalty
+    # Without a formula of its own a model asks for no columns; a penalty given may.
+    own = source_costs(source, stated, cost_columns if model.costs is not None else None)
+    costs: Costs = model.penalty if own is None else own.examples
+    columns = {} if own is None else dict(own.columns)
+    if penalty is not None:
+        costs, more = _given_costs(penalty, model, source, cost_columns)
+        columns |= more
     scores = model.scores(source.inputs(model.preprocessing), source=str(source.path))
-    probs = class_probs(scores, model.link, model.temperature)
+    each = None if own is None else own.examples
+    probs = class_probs(scores, model.link, model.temperature, each)
     if decision == "argmax":
         predicted = argmax(scores)
     elif model.decision is not None and decision == "tuned":
-        predicted = decide(probs, model.decision)
+        tuned = model.decision
+        if isinstance(tuned, FormulaPenalty):
+            assert own is not None  # tuned costs by columns are the model's own, scaled
+            predicted = decide(probs, own.of(tuned))
+        else:
+            predicted = decide(probs, tuned)
     else:
         predicted = decide(probs, costs, abstain_cost)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
-    return Predictions(model.classes, predicted, probs, source.ids(), source.labels)
+    return Predictions(model.classes, predicted, probs, source.ids(), source.labels, columns)
+
+
+def _given_costs(
+    penalty: Penalty | FormulaPenalty | ExamplePenalty, model: Model, source: Source, columns: Any
+) -> tuple[Costs, dict[str, FloatArray]]:
+    """Costs that a caller decides by, over the model's classes, and the columns they are of."""
+    if isinstance(penalty, ExamplePenalty):
+        return examples_over(penalty, model.classes), {}
+    if not isinstance(penalty, FormulaPenalty):
+        return penalty_over(penalty, model.classes), {}
+    over = formulas_over(penalty, penalty_over(penalty.base, model.classes))
+    found = source_costs(source, over, columns)
+    if found is None:
+        assert isinstance(over, Penalty)
+        return over, {}
+    return found.examples, dict(found.columns)
 
 
 def check_decision(
-    model: Model, decision: str, abstain_cost: float | None, penalty: Penalty | None
+    model: Model, decision: str, abstain_cost: float | None, penalty: object | None
 ) -> None:
     """A way to decide that the model has, with no option that belongs to another."""
     if decision not in DECISIONS:
@@ -153,7 +188,7 @@ def write_predictions(found: Predictions, path: Path) -> Path:
     """One row for each example, in order, as .csv or .parquet: `untrue audit` reads it as is.
 
     Columns: the name of the example, where it has one; `truth`, where the data had labels;
-    `predicted`; `prob_CLASS` for each class.
+    `predicted`; `prob_CLASS` for each class; the columns that the costs are made of.
     """
     arrow = need("pyarrow", "Predicting")
     names = np.array([*found.classes, abstained_text(found.classes)], dtype=object)
@@ -165,4 +200,11 @@ def write_predictions(found: Predictions, path: Path) -> Path:
         columns["truth"] = true[found.truth.codes].tolist()
     columns["predicted"] = names[found.predicted].tolist()
     columns |= {f"prob_{name}": found.probs[:, j] for j, name in enumerate(found.classes)}
+    for name, values in found.columns.items():
+        if name in columns:
+            raise DataError(
+                f"The costs are made of a column {name!r}, which is what the file of predictions "
+                "calls something else; rename it in the data and in the costs."
+            )
+        columns[name] = values
     return write_table(arrow.table(columns), path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
-from untrue.penalty import Penalty
-from untrue.penalty.stated import class_names, named_for
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty.stated import class_names, formulas_over, named_for
 from untrue.tools.reading.columns import Columns, choose
+from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained_text, positions
+from untrue.tools.reading.row_costs import formulas_in_words, given_columns
 from untrue.tools.reading.tables import Kind, codes, matrix, open_table, read_table
 
 # Rounded probabilities pass; what is off by more is not a probability.
@@ -26,7 +28,8 @@ SUM_SLACK = 1e-3
 class PredictionTable:
     """Predictions: classes by position (N,), -1 where it abstains; probs (N, k).
 
-    penalty: as given, with the names of the labels where it has none of its own
+    penalty: as given, with the names of the labels where it has none of its own; the means by class
+        of costs of each example, which are `each`
     """
 
     source: str
@@ -37,18 +40,57 @@ class PredictionTable:
     penalty: Penalty
     names: tuple[str, ...] | None
     notes: tuple[str, ...]
+    each: ExamplePenalty | None = None
 
 
 def predictions_of(
-    data: Any, y: Any, penalty: Penalty, *, classes: Sequence[str] | None = None, **columns: Any
+    data: Any,
+    y: Any,
+    penalty: Penalty | FormulaPenalty | ExamplePenalty,
+    *,
+    cost_columns: Any = None,
+    classes: Sequence[str] | None = None,
+    **columns: Any,
 ) -> PredictionTable:
     """A file (with its columns, as `read_predictions` takes them), or arrays with `y`."""
     if isinstance(data, str | Path):
-        if y is not None:
-            raise ArgumentError("`y` belongs to arrays; a file has the truth in a column.")
+        if y is not None or cost_columns is not None:
+            raise ArgumentError(
+                "`y` and `cost_columns` belong to arrays; a file has them as columns."
+            )
+        if isinstance(penalty, ExamplePenalty):
+            raise ArgumentError(
+                "`penalty` holds costs of certain examples; for a file give a FormulaPenalty, by "
+                "its columns."
+            )
         return read_predictions(Path(data), penalty, classes=classes, **columns)
     if y is None:
         raise ArgumentError("`y` must hold the true labels of the predictions.")
+    if not isinstance(penalty, Penalty):
+        return _with_costs(_read_arrays(data, y, penalty.base), penalty, cost_columns)
+    if cost_columns is not None:
+        raise ArgumentError("`cost_columns` belong to costs by columns: a FormulaPenalty.")
+    return _read_arrays(data, y, penalty)
+
+
+def _with_costs(
+    read: PredictionTable, costs: FormulaPenalty | ExamplePenalty, given: Any
+) -> PredictionTable:
+    """Arrays of predictions with the costs of each of them."""
+    n = len(read.true)
+    if isinstance(costs, FormulaPenalty):
+        if given is None:
+            raise ArgumentError(
+                f"The costs need {listed(costs.columns)}: give `cost_columns`, a table or a dict "
+                "of arrays with a value for each example."
+            )
+        costs = costs.per_example(given_columns(costs.columns, given, n))
+    if len(costs) != n:
+        raise ArgumentError(f"`penalty` has costs of {len(costs):,} examples; there are {n:,}.")
+    return replace(read, penalty=costs.mean(read.true), each=costs)
+
+
+def _read_arrays(data: Any, y: Any, penalty: Penalty) -> PredictionTable:
     given = to_numpy(data)
     true = _array_codes(to_numpy(y), penalty, "y")
     if given.ndim == 2:
@@ -78,7 +120,7 @@ def _array_codes(
 
 def read_predictions(
     path: Path,
-    penalty: Penalty,
+    stated: Penalty | FormulaPenalty,
     *,
     truth: str | None = None,
     predicted: str | None = None,
@@ -88,6 +130,8 @@ def read_predictions(
 ) -> PredictionTable:
     """Read and check a file of predictions; `classes` as in `audit`."""
     file = open_table(path, delimiter=delimiter)
+    penalty = stated.base if isinstance(stated, FormulaPenalty) else stated
+    by_columns = file_columns(file, stated.columns) if isinstance(stated, FormulaPenalty) else None
     columns = choose(
         file,
         penalty.classes,
@@ -154,7 +198,19 @@ def read_predictions(
     if columns.names:
         name_codes, name_texts = codes(table, columns.names, file)
         names = tuple(name_texts[code] for code in name_codes.tolist())
-    return PredictionTable(str(path), columns, true, found, scores, named, names, tuple(notes))
+    each = None
+    if isinstance(stated, FormulaPenalty) and by_columns is not None:
+        over = formulas_over(stated, named)
+        assert isinstance(over, FormulaPenalty)  # the names are others, the classes the same
+        each = over.per_example(by_columns, source=str(path))
+        named = each.mean(true)
+        notes.append(
+            f"{formulas_in_words(over)}, of each row; where costs are shown by class they are "
+            "the means of the true class"
+        )
+    return PredictionTable(
+        str(path), columns, true, found, scores, named, names, tuple(notes), each
+    )
 
 
 def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:

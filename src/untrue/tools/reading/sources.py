@@ -14,9 +14,11 @@ import numpy.typing as npt
 from untrue.array_files import read_npz
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.input_files import reading
-from untrue.metrics.inputs import IntArray
+from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.codes import TableCodes, fit_codes
+from untrue.tools.reading.cost_columns import ARRAYS as ARRAYS
+from untrue.tools.reading.cost_columns import array_columns, file_columns
 from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
 from untrue.tools.reading.images import (
     ImageFiles,
@@ -30,10 +32,8 @@ from untrue.tools.reading.images import (
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
-from untrue.tools.reading.tables import codes, is_table, open_table, read_table
+from untrue.tools.reading.tables import TableFile, codes, is_table, open_table, read_table
 
-# What messages call data that came as arrays.
-ARRAYS = Path("the data")
 Encoding = Literal["scaled", "codes"]
 Preprocessing = TablePreprocessing | TableCodes | ImagePreprocessing
 
@@ -68,6 +68,10 @@ class Source(Protocol):
         """All inputs: (N, width), or (N, C, H, W)."""
         ...
 
+    def columns(self, names: Sequence[str]) -> dict[str, FloatArray]:
+        """Columns (N,) of numbers, whether learned from or not; missing values are nan."""
+        ...
+
     def ids(self) -> tuple[str, tuple[str, ...]] | None:
         """A column that names the examples, (column name, values), where they have names."""
         ...
@@ -75,13 +79,14 @@ class Source(Protocol):
 
 @dataclass(slots=True, eq=False)
 class TableSource:
-    """A CSV or Parquet table."""
+    """A CSV or Parquet table, or an array of numbers. file: where other columns are, if it has."""
 
     path: Path
     features: Features
     labels: Labels | None
     kind: str = "table"
     test: npt.NDArray[np.bool_] | None = None
+    file: TableFile | None = None
 
     def __len__(self) -> int:
         return len(self.features)
@@ -98,6 +103,11 @@ class TableSource:
                 f"{self.path}: the model learned from {wanted} columns; 'X' has {given}."
             )
         return preprocessing.apply(self.features)
+
+    def columns(self, names: Sequence[str]) -> dict[str, FloatArray]:
+        if self.file is None:
+            return array_columns(self.path, names, len(self))
+        return file_columns(self.file, names)
 
     def ids(self) -> None:
         return None
@@ -127,6 +137,12 @@ class FolderSource:
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
         assert isinstance(preprocessing, ImagePreprocessing)
         return read_images(self.images.files, preprocessing)
+
+    def columns(self, names: Sequence[str]) -> dict[str, FloatArray]:
+        raise DataError(
+            f"{self.path} is a folder of images and has no column {names[0]!r}, which the costs "
+            "need. An .npz file may hold the images as X and such columns beside it."
+        )
 
     def ids(self) -> tuple[str, tuple[str, ...]]:
         return "file", self.images.names
@@ -161,6 +177,9 @@ class ArrayImages:
                 f"holds {self.pixels.shape[1:]}."
             )
         return self.pixels
+
+    def columns(self, names: Sequence[str]) -> dict[str, FloatArray]:
+        return array_columns(self.path, names, len(self))
 
     def ids(self) -> None:
         return None
@@ -212,7 +231,7 @@ def open_source(
                 UntrueWarning,
                 stacklevel=2,
             )
-    return TableSource(path, read_features(file, schema), labels)
+    return TableSource(path, read_features(file, schema), labels, file=file)
 
 
 def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:

@@ -16,13 +16,15 @@ from typing import Literal
 import numpy as np
 
 from untrue.budgets import ResolvedBudget, Verdict, scaled_penalty
+from untrue.budgets.scaling import scaled_formulas
 from untrue.decision import decide
 from untrue.errors import DataError
 from untrue.metrics import Cells, confusion_cells, expected_cost
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.penalty import Penalty
+from untrue.penalty import FormulaPenalty, Penalty
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.fitting.model import argmax
+from untrue.tools.reading.row_costs import RowCosts
 from untrue.tools.tuning.trainer import Recipe
 
 Base = Literal["argmax", "penalty", "even"]
@@ -85,6 +87,7 @@ class Judge:
     """Knows the truth and the limits.
 
     provable  of each budget: whether so many examples without an error would show it
+    rows      costs by columns of the data, where they are; `penalty` then has their means by class
     """
 
     true: IntArray
@@ -93,17 +96,27 @@ class Judge:
     provable: tuple[bool, ...]
     confidence: float
     max_drop: float | None
+    rows: RowCosts | None = None
+
+    @property
+    def stated(self) -> Penalty | FormulaPenalty:
+        """The costs as they are stated."""
+        return self.penalty if self.rows is None else self.rows.stated
 
     def trial(self, setting: Setting, probs: FloatArray, plain: float | None = None) -> Trial:
         """Measure a setting by calibrated probabilities (N, k); `plain` is the accuracy to hold."""
-        predicted = answers(probs, decision_costs(setting, self.penalty, self.budgets))
+        costs = decision_costs(setting, self.stated, self.budgets, self.penalty)
+        predicted = answers(probs, costs, self.rows)
         cells = confusion_cells(self.true, predicted, self.penalty.n_classes)
         verdicts = tuple(budget.judge(cells, self.confidence) for budget in self.budgets)
         kept = tuple(map(is_kept, verdicts, self.provable))
         right = float((predicted == self.true).mean())
         drop = 0.0 if plain is None else 100 * (plain - right)
         within = self.max_drop is None or drop <= self.max_drop + 1e-9
-        cost = float(expected_cost(cells, self.penalty))
+        if self.rows is None:
+            cost = float(expected_cost(cells, self.penalty))
+        else:
+            cost = float(expected_cost((self.true, predicted), self.rows.examples))
         return Trial(setting, verdicts, kept, right, drop, cost, all(kept) and within)
 
     def excess(self, trial: Trial) -> float:
@@ -130,15 +143,25 @@ def is_kept(verdict: Verdict, provable: bool) -> bool:
     return bool(verdict.of) and verdict.errors == 0
 
 
-def answers(probs: FloatArray, costs: Penalty | None) -> IntArray:
-    """The most probable class, or that of least expected cost."""
+def answers(
+    probs: FloatArray, costs: Penalty | FormulaPenalty | None, rows: RowCosts | None = None
+) -> IntArray:
+    """The most probable class, or that of least expected cost; `rows`: of the same examples."""
+    if isinstance(costs, FormulaPenalty):
+        assert rows is not None
+        return decide(probs, rows.of(costs))
     return argmax(probs) if costs is None else decide(probs, costs)
 
 
 def decision_costs(
-    setting: Setting, penalty: Penalty, budgets: Sequence[ResolvedBudget]
-) -> Penalty | None:
+    setting: Setting,
+    stated: Penalty | FormulaPenalty,
+    budgets: Sequence[ResolvedBudget],
+    by_class: Penalty | None = None,
+) -> Penalty | FormulaPenalty | None:
     """The costs a setting decides by; None for the most probable class.
+
+    stated: the costs; by_class: their means by class where they are by columns.
 
     By the penalty: `scaled_penalty`. Even: `1 - I + sum over budgets b of (m_b - 1) M_b`, with
     M_b one on the budget's cells, or, for an expected cost, the penalty over its mean: what
@@ -147,11 +170,9 @@ def decision_costs(
     if setting.base == "argmax":
         return None
     if setting.base == "penalty":
-        return (
-            scaled_penalty(penalty, budgets, setting.multipliers)
-            if setting.multipliers
-            else penalty
-        )
+        return times(stated, budgets, setting.multipliers)
+    penalty = by_class if by_class is not None else stated
+    assert isinstance(penalty, Penalty)
     k = penalty.n_classes
     matrix = 1.0 - np.eye(k)
     for budget, factor in zip(budgets, setting.multipliers, strict=True):
@@ -163,6 +184,17 @@ def decision_costs(
         else:
             matrix += (factor - 1) * budget.mask()
     return Penalty.from_matrix(matrix, list(penalty.classes))
+
+
+def times(
+    stated: Penalty | FormulaPenalty, budgets: Sequence[ResolvedBudget], by: tuple[float, ...]
+) -> Penalty | FormulaPenalty:
+    """The costs with the budgets' mistakes so many times costlier."""
+    if not by:
+        return stated
+    if isinstance(stated, FormulaPenalty):
+        return scaled_formulas(stated, budgets, by)
+    return scaled_penalty(stated, budgets, by)
 
 
 def flawless(labels: IntArray, n_classes: int) -> Cells:

@@ -126,7 +126,8 @@ def _bases(judge: Judge) -> tuple[Base, ...]:
     if k > MOST_CLASSES:
         return ("penalty",)
     costs = off_diagonal(judge.penalty.matrix())
-    return ("even",) if np.ptp(costs) == 0 else ("penalty", "even")
+    alike = judge.rows is None and np.ptp(costs) == 0
+    return ("even",) if alike else ("penalty", "even")
 
 
 def _weakest(log: _Log, start: Trial, base: Base, probs: FloatArray) -> list[Trial]:

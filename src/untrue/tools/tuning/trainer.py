@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.fitting.learners import Learner, softmax_temperature
 from untrue.tools.fitting.model import calibrated
@@ -49,7 +49,7 @@ class Recipe:
 class CachingTrainer:
     """Data made ready, and all that is the same for every training.
 
-    costs     the penalty of training, for a recipe's multipliers
+    costs     the penalty of training, or that of each example, for a recipe's multipliers
     deadline  of `time.monotonic()`: no training of a recipe other than the plain one starts later
     on_epoch  called with (name of the network, progress); on_kept: the name of one the record had
     """
@@ -60,7 +60,7 @@ class CachingTrainer:
     learner: Learner
     n_classes: int
     seed: int
-    costs: Callable[[tuple[float, ...]], Penalty]
+    costs: Callable[[tuple[float, ...]], Penalty | ExamplePenalty]
     record: Record
     facts: Mapping[str, Any]
     deadline: float | None = None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from untrue.budgets import Budget, ResolvedBudget, resolve_all, scaled_penalty
+from untrue.budgets import Budget, ResolvedBudget, resolve_all
 from untrue.checks import MOST_REPETITIONS, check_count
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
@@ -19,17 +19,19 @@ from untrue.losses import registry
 from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.pairing import paired_change
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.fit import (
     PLAIN,
     given_names,
     labels_of,
     prepare,
+    training_costs,
     training_settings,
 )
 from untrue.tools.fitting.learners import choose_model, load_predictor
 from untrue.tools.fitting.model import Model, argmax, calibrated
 from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.row_costs import RowCosts, check_by_class, source_costs
 from untrue.tools.reading.sources import Preprocessing, Source, answer_labels, as_source
 from untrue.tools.tuning.judging import (
     Judge,
@@ -37,6 +39,7 @@ from untrue.tools.tuning.judging import (
     check_seen,
     decision_costs,
     provable_on,
+    times,
     too_few,
 )
 from untrue.tools.tuning.parts import Parts, part
@@ -55,7 +58,8 @@ def tune(
     y: Any = None,
     *,
     budgets: Iterable[Budget | str] | Budget | str,
-    penalty: Penalty | None = None,
+    penalty: Penalty | FormulaPenalty | None = None,
+    cost_columns: Any = None,
     max_accuracy_drop: float | None = MOST_DROP,
     losses: Sequence[str] = registry.MIXED,
     trials: int = 8,
@@ -86,7 +90,8 @@ def tune(
     budgets            texts such as "tumour->benign <= 0.5%", or `Budget`s. A count of errors is
                        about the held-out part, and the same rate everywhere else
     penalty            what mistakes cost; without one all cost 1. Its classes are matched with the
-                       labels by name
+                       labels by name. A `FormulaPenalty` has costs of each example, by columns of
+                       the file, or of `cost_columns` beside arrays
     classes            where labels are codes 0, 1, ... that stand for names: these, in their order
     max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
                        is a price and no promise: judged by the paired difference, not by a bound
@@ -126,7 +131,8 @@ def tune(
         patience=patience,
         rounds=rounds,
     )
-    labels, penalty = labels_of(source, penalty, PLAIN)
+    labels, stated = labels_of(source, penalty, PLAIN)
+    rows = source_costs(source, stated, cost_columns)
     parts = part(
         labels,
         repetitions=repetitions,
@@ -135,19 +141,22 @@ def tune(
         given=source.test,
         seed=seed,
     )
+    by_class, trained, scale = training_costs(stated, rows, labels, parts.development)
     resolved = resolve_all(
-        budgets, penalty, groups=groups, zone_above=zone_above, examples=len(parts.held_out)
+        budgets, by_class, groups=groups, zone_above=zone_above, examples=len(parts.held_out)
     )
-    judge, notes = _judge(labels, parts, penalty, resolved, confidence, max_accuracy_drop)
+    check_by_class([each.budget for each in resolved], rows)
+    own = None if rows is None else rows.take(parts.development)
+    judge, notes = _judge(labels, parts, by_class, resolved, confidence, max_accuracy_drop, own)
     if tell is not None:
         for note in notes:
             tell(note)
     learner, preprocessing, inputs = prepare(
-        source, choice, settings, penalty.n_classes, parts.development
+        source, choice, settings, by_class.n_classes, parts.development
     )
     ahead = None
     if tell is not None:
-        ahead = learner.outlook(PLAIN, penalty, 0.0, inputs, labels, parts.final)
+        ahead = learner.outlook(PLAIN, trained, 0.0, inputs, labels, parts.final)
     if tell is not None and ahead is not None:
         least, most = repetitions + 1, (1 + trials) * repetitions + 2
         tell(f"{ahead}; {least} to {most} models")
@@ -157,9 +166,9 @@ def tune(
             labels=labels,
             parts=parts,
             learner=learner,
-            n_classes=penalty.n_classes,
+            n_classes=by_class.n_classes,
             seed=seed,
-            costs=lambda by: scaled_penalty(judge.penalty, resolved, by) if by else judge.penalty,
+            costs=lambda by: _training_costs(times(stated, resolved, by), rows, scale),
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
             deadline=None if time_limit is None else time.monotonic() + time_limit,
@@ -183,9 +192,20 @@ def tune(
         plain,
         made,
         notes,
-        answer_labels(y, penalty.classes, classes),
+        None if rows is None else rows.take(parts.held_out),
+        answer_labels(y, by_class.classes, classes),
         time.perf_counter() - started,
     )
+
+
+def _training_costs(
+    stated: Penalty | FormulaPenalty, rows: RowCosts | None, scale: float
+) -> Penalty | ExamplePenalty:
+    """Costs to train with: of all examples where they are by columns, scaled."""
+    if isinstance(stated, FormulaPenalty):
+        assert rows is not None
+        return rows.of(stated).scaled(scale)
+    return stated
 
 
 def _damage(names: Sequence[str]) -> str:
@@ -216,6 +236,7 @@ def _judge(
     budgets: tuple[ResolvedBudget, ...],
     confidence: float,
     max_drop: float | None,
+    rows: RowCosts | None,
 ) -> tuple[Judge, tuple[str, ...]]:
     """The judge of the examples tuned on, and what to know before anything is trained."""
     own, last = labels[parts.development], labels[parts.held_out]
@@ -226,7 +247,7 @@ def _judge(
         note for budget in budgets if (note := too_few(budget, sized, confidence)) is not None
     )
     provable = tuple(provable_on(own, budget, confidence) for budget in budgets)
-    return Judge(own, penalty, budgets, provable, confidence, max_drop), notes
+    return Judge(own, penalty, budgets, provable, confidence, max_drop, rows), notes
 
 
 def _result(
@@ -238,15 +259,16 @@ def _result(
     plain: Trained,
     made: Trained,
     notes: tuple[str, ...],
+    rows: RowCosts | None,
     labels: Any,
     seconds: float,
 ) -> TuneResult:
     """Confirm on the held-out part, which is looked at here for the first time."""
     trial = found.trials[found.chosen]
-    costs = decision_costs(trial.setting, judge.penalty, judge.budgets)
+    costs = decision_costs(trial.setting, judge.stated, judge.budgets, judge.penalty)
     true, k = trainer.labels[trainer.parts.held_out], judge.penalty.n_classes
     before = argmax(calibrated(plain.logits, plain.temperature))
-    predicted = answers(calibrated(made.logits, made.temperature), costs)
+    predicted = answers(calibrated(made.logits, made.temperature), costs, rows)
     cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
     verdicts = tuple(
         BudgetVerdict(
@@ -288,6 +310,7 @@ def _result(
             },
         },
         decision=costs,
+        costs=None if judge.rows is None else judge.rows.stated,
     )
     return TuneResult(
         model=model,
