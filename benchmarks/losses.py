@@ -1,7 +1,7 @@
 """Forward plus backward of every loss, form and size, beside cross-entropy and what people write.
 
 All candidates of one size take turns in one process, so that a busy machine slows them alike, in an
-order drawn anew each round and with one call before the clock starts, so that none is charged for
+order drawn again each round and with one call before the clock starts, so that none is charged for
 what its neighbour leaves in the caches. Each size runs in several fresh processes. The figure is
 the median over the processes of the median over the rounds of (candidate / cross-entropy in the
 same round).

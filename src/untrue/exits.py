@@ -47,7 +47,7 @@ class ExitRule:
     penalty     what a mistake costs; or `Actions`, where answers need not be classes
     threshold   an exit answers if the expected cost of its answer is below it; one number, or one
                 for each exit but the last, which always answers
-    verdicts    what held-out examples said of the budgets it was found for; none if it was given
+    verdicts    the verdicts of held-out examples on its budgets; none if the threshold was given
     confidence  with which all of these hold together
     """
 

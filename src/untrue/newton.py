@@ -1,6 +1,6 @@
 """First and bounded second derivatives for boosted trees, in single precision and few passes.
 
-The formulas are those of `untrue.reference` (which see), for class indices as targets. Libraries of
+The formulas are those of `untrue.reference`, for class indices as targets. Libraries of
 boosted trees keep scores class by class and derivatives in float32, so all is computed as (k, N),
 a block of examples at a time that stays in the cache. The likeliest class * is set aside, as there:
 with q the softmax over the others and `o` their odds together, `1 - p_* = o / (1 + o)` loses no

@@ -79,7 +79,7 @@ def test_a_text_is_read(text, budget) -> None:
         (5, 'A budget is a text like "tumour->benign <= 0.5%"'),
     ],
 )
-def test_nonsense_is_told_with_text_place_and_way_out(text, message) -> None:
+def test_nonsense_is_reported_with_text_place_and_way_out(text, message) -> None:
     with pytest.raises(ArgumentError, match=re.escape(message)):
         Budget.parse(text)
 

@@ -254,7 +254,7 @@ def test_a_killed_download_leaves_nothing_that_is_taken_for_data(
     assert "cifar10        absent" in data("check", "cifar10", "--data-dir", folder).stdout
 
 
-def test_a_disk_that_takes_no_more_is_told_in_one_line(
+def test_a_disk_that_takes_no_more_is_reported_in_one_line(
     server: str, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     folder = tmp_path / "sets"

@@ -69,7 +69,7 @@ def test_without_words_it_shows_its_help() -> None:
     assert done.stdout == run("--help").stdout
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_reported() -> None:
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"untrue {untrue.__version__}\n")
 

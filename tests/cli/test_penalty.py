@@ -212,7 +212,10 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
             ["suggest", "--confusion", "cm.csv", "--rule", "tumor->benign=2"],
             "did you mean 'tumour'",
         ),
-        (["suggest", "--confusion", "cm.csv", "--rule", "a=2"], "A rule reads `TRUE->SAID=COST`"),
+        (
+            ["suggest", "--confusion", "cm.csv", "--rule", "a=2"],
+            "A rule reads `TRUE->PREDICTED=",
+        ),
         (["suggest", "--confusion", "cm.csv", "--by", "x"], "must be 'distance' or 'frequency'"),
         (["suggest", "--confusion", "cm.csv", "--greatest", "0"], "must be at least 1"),
         (["suggest"], "Missing option '--confusion'"),

@@ -74,7 +74,7 @@ def test_it_needs_no_scikit_learn_and_warns_of_unseen_categories_in_one_line(fol
     assert (folder / "q.parquet").exists()
 
 
-def test_abstaining_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_abstaining_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at = str(folder)
     words = ["predict", f"{at}/model", f"{at}/wine.csv", "--out", f"{at}/a.csv"]
     assert exit_code([*words, "--decide", "cost", "--abstain-cost", "0.001"]) == 0

@@ -291,7 +291,7 @@ def test_a_dry_run_fetches_nothing(tmp_path: Path) -> None:
     """It plans from what is known of a data set, whether its files are there or not."""
     nowhere = {"HOME": tmp_path, "XDG_CACHE_HOME": tmp_path, "UNTRUE_DATA": tmp_path}
     environment = {**os.environ, **{name: str(path) for name, path in nowhere.items()}}
-    for words, told in (
+    for words, expected in (
         (
             "run masked-zone --scale paper --data cifar10",
             "masked-zone on cifar10, scale paper: 5",
@@ -312,7 +312,7 @@ def test_a_dry_run_fetches_nothing(tmp_path: Path) -> None:
             timeout=60,
         )
         assert (done.returncode, done.stderr) == (0, "")
-        assert told in done.stdout
+        assert expected in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 

@@ -44,7 +44,7 @@ def test_a_reader_that_leaves_after_a_line_does_not_cost_the_model(folder: Path)
     load_model(folder / "model")
 
 
-def test_a_full_output_is_told_and_does_not_cost_the_model(folder: Path) -> None:
+def test_a_full_output_is_reported_and_does_not_cost_the_model(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             FIT, cwd=folder, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True

@@ -127,7 +127,7 @@ def test_both_ways_to_solve_agree_at_any_confidence(
     np.testing.assert_allclose(found[tame], direct[tame], atol=1e-8, rtol=1e-8)
 
 
-def test_rows_that_left_the_simplex_are_clipped_counted_and_told() -> None:
+def test_rows_that_left_the_simplex_are_clipped_counted_and_reported() -> None:
     penalty = Penalty.from_rules(4, {(0, 1): 50.0}, default=1.0)
     probs = np.array([[0.2, 0.05, 0.05, 0.7], [0.25, 0.25, 0.25, 0.25], [0.4, 0.3, 0.2, 0.1]])
     found = invert(probs, penalty, 0.9, "log-bilinear")

@@ -226,9 +226,9 @@ def test_the_command_writes_a_checked_graph(
     folder, out = fitted.save(tmp_path / "model"), tmp_path / "model.onnx"
     words = ["export", str(folder), "--decide", "cost", "--out", str(out), "--check", str(patients)]
     assert exit_code(words) == 0
-    said = capsys.readouterr().out
-    assert "decides by cost: 400 of 400 examples answered as by `untrue predict`" in said
-    assert said.rstrip().endswith(str(out))
+    printed = capsys.readouterr().out
+    assert "decides by cost: 400 of 400 examples answered as by `untrue predict`" in printed
+    assert printed.rstrip().endswith(str(out))
     model = onnx.load(out)
     assert {prop.key for prop in model.metadata_props} >= {"untrue", "classes", "decision"}
     assert exit_code([*words[:2], "--out", str(out), "--format", "onnx"]) == 0
@@ -251,9 +251,9 @@ def test_wrong_use_is_one_line_and_writes_nothing(
     }
     for line, words in wrong.items():
         assert exit_code(["export", str(folder), *words]) == 2
-        said = capsys.readouterr().err
-        assert line in said
-        assert said.count("\n") == 1
+        printed = capsys.readouterr().err
+        assert line in printed
+        assert printed.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

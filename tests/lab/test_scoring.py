@@ -31,7 +31,7 @@ def test_the_decision_avoids_the_zone() -> None:
     assert scoring.decided(probs, np.array([1]), free, INFO).confusion[1, 1] == 1
 
 
-def test_training_penalties_are_normalised_as_told() -> None:
+def test_training_penalties_are_normalised_as_asked() -> None:
     cells = ((0, 1), (0, 2), (3, 0))
     rows = scoring.penalty(PenaltySpec("zone", 1.0, 0.0, cells, "rows"), INFO).matrix()
     assert rows.tolist() == [[0, 0.5, 0.5, 0], [0] * 4, [0] * 4, [1, 0, 0, 0]]

@@ -182,7 +182,7 @@ def damage(directory: Path, kind: str, key: str) -> None:
         assert changed.rowcount == 1
 
 
-def test_a_damaged_run_is_not_read_and_can_be_told_from_a_missing_one(tmp_path: Path) -> None:
+def test_a_damaged_run_is_not_read_and_differs_from_a_missing_one(tmp_path: Path) -> None:
     other = dataclasses.replace(CONFIG, seed=1)
     third = dataclasses.replace(CONFIG, seed=2)
     with Store.write(tmp_path) as store:

@@ -20,7 +20,7 @@ from untrue.training.examples import Examples
 from untrue.training.loop import train_new
 
 
-def test_it_has_half_a_million_parameters_and_the_work_that_is_told() -> None:
+def test_it_has_half_a_million_parameters_and_the_stated_work() -> None:
     network = build("compact")
     assert parameter_count(network) == 495_012
     work = 0

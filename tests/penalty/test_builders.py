@@ -400,7 +400,7 @@ def test_gains_that_make_no_costs_are_refused(gains: Any, message: str) -> None:
         Penalty.from_utilities(gains)
 
 
-def test_a_diagonal_that_is_not_zero_is_told_of_gains(tmp_path: Path) -> None:
+def test_a_diagonal_that_is_not_zero_is_reported_of_gains(tmp_path: Path) -> None:
     file = tmp_path / "profits.csv"
     file.write_text("true,a,b\na,10,0\nb,0,5\n")
     with pytest.raises(PenaltyError, match=r"profits.csv: .*by Penalty\.from_utilities\(gains\)"):

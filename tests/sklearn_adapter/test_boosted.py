@@ -70,9 +70,9 @@ def test_costs_are_matched_with_the_labels_by_name(trees: Any, penalty: Any) -> 
     x, test, y, truth = train_test_split(X, LABELS, test_size=0.5, random_state=0)
     missed, alarms = {}, {}
     for alpha in (0.0, 0.7):
-        said = BoostedClassifier(trees, penalty, alpha=alpha).fit(x, y).predict(test)
-        missed[alpha] = ((truth == "malignant") & (said == "benign")).sum()
-        alarms[alpha] = ((truth == "benign") & (said == "malignant")).sum()
+        answers = BoostedClassifier(trees, penalty, alpha=alpha).fit(x, y).predict(test)
+        missed[alpha] = ((truth == "malignant") & (answers == "benign")).sum()
+        alarms[alpha] = ((truth == "benign") & (answers == "malignant")).sum()
     assert missed[0.7] < missed[0.0]
     assert alarms[0.7] >= alarms[0.0]
 

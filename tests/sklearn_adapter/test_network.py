@@ -194,8 +194,8 @@ def test_small_tables_are_not_memorised_by_default() -> None:
         model = BilinearClassifier(
             costs, alpha=0.0, decision="cost", early_stopping=early, random_state=0
         )
-        said = cross_val_predict(model, x, y, cv=5)
-        costly, cheap = (y == "bad") & (said == "good"), (y == "good") & (said == "bad")
+        answers = cross_val_predict(model, x, y, cv=5)
+        costly, cheap = (y == "bad") & (answers == "good"), (y == "good") & (answers == "bad")
         mean.append((5 * costly + cheap).mean())
     assert mean[0] < 0.75 * mean[1]
 

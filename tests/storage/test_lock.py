@@ -19,7 +19,7 @@ with locked(sys.argv[1]):
 """
 
 
-def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_and_learns_who_holds_it(tmp_path: Path) -> None:
     assert owner(tmp_path) is None
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True

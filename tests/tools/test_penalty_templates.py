@@ -29,7 +29,7 @@ def test_by_frequency_what_happens_most_costs_most() -> None:
     assert matrix[2, 1] == pytest.approx(1 + 2 * 0.02 / 0.1)
 
 
-def test_the_cost_of_the_counted_errors_is_told() -> None:
+def test_the_cost_of_the_counted_errors_is_reported() -> None:
     found = suggest(CLASSES, COUNTS, [("a", "c", 7.0), ("c", "b", 50.0)], greatest=1.0)
     assert found.total_cost == pytest.approx(20 + 2 * 50)
     assert found.expected_cost == pytest.approx(found.total_cost / 300)
@@ -83,7 +83,7 @@ def test_a_template_is_a_penalty(n: int, tmp_path_factory: pytest.TempPathFactor
         ("x,a,b\na,1,inf\nb,1,2\n", "line 2, column 'b': 'inf' is not a count"),
     ],
 )
-def test_a_broken_confusion_file_is_told_by_its_line(
+def test_a_broken_confusion_file_is_reported_by_its_line(
     text: str, message: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("cm") / "cm.csv"

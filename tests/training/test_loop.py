@@ -83,7 +83,7 @@ def test_without_patience_all_epochs_are_made_and_the_last_weights_kept() -> Non
     assert (alone.validation, alone.best_epoch) == ((), 30)
 
 
-def test_progress_is_told_within_long_epochs_and_at_their_end() -> None:
+def test_progress_is_reported_within_long_epochs_and_at_their_end() -> None:
     seen: list[Progress] = []
     settings = dataclasses.replace(QUICK, epochs=2, batch_size=1)
     history = train(

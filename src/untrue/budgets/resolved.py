@@ -156,7 +156,7 @@ class ResolvedBudget:
         )
 
     @property
-    def whom(self) -> str:
+    def counted(self) -> str:
         """The examples it is a share of, in words: "examples of 'tumour'"."""
         if bool(self.of.all()):
             return "answers" if self.by_prediction else "examples"

@@ -72,10 +72,12 @@ def _reason(
     if verdict.of < needed:
         every = f"{needed:,} are needed there, about {about(needed / share)} in all"
         if budget.by_prediction:
-            return f"{verdict.of:,} {budget.whom} are in the test part; {every}, {_none(budget)}"
+            return f"{verdict.of:,} {budget.counted} are in the test part; {every}, {_none(budget)}"
         total = int(budget.of[target].sum())
         own = int(budget.of[target[test_part]].sum())
-        return f"of {total:,} {budget.whom} {own:,} are in the test part; {every}, {_none(budget)}"
+        return (
+            f"of {total:,} {budget.counted} {own:,} are in the test part; {every}, {_none(budget)}"
+        )
     if budget.budget.kind == "cost":
         start = (
             f"an answer of the closest rule costs {verdict.rate:.3g} on average, and the test "
@@ -93,7 +95,7 @@ def _reason(
     wanted = _enough(verdict, confidence)
     if wanted is None:
         return start
-    return f"{start}; at that rate about {about(wanted / share)} {budget.whom} in all would"
+    return f"{start}; at that rate about {about(wanted / share)} {budget.counted} in all would"
 
 
 def _none(budget: ResolvedBudget) -> str:

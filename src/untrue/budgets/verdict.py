@@ -16,7 +16,7 @@ class Verdict:
     of          examples they are a share of
     rate        errors / of, or the mean cost; nan where `of` is 0
     lower       its lower confidence bound; the rate itself with confidence None
-    upper       its upper confidence bound, likewise
+    upper       its upper confidence bound
     limit       in the units of the rate
     kept        whether `upper` is within the limit; without an example nothing is
     confidence  of each bound by itself
@@ -63,8 +63,8 @@ class Verdict:
         if self.budget.kind == "cost":
             found = f"an answer costs {self.rate:.3g} on average, in {self.of:,} examples"
         else:
-            whom = "predictions" if self.budget.kind == "precision" else "examples"
-            found = f"{self.errors:,} of {self.of:,} {whom} ({self._shown(self.rate)})"
+            counted = "predictions" if self.budget.kind == "precision" else "examples"
+            found = f"{self.errors:,} of {self.of:,} {counted} ({self._shown(self.rate)})"
         if self.confidence is None:
             return f"{self.budget}: {'kept' if self.kept else 'over'}; {found}."
         bounds = {

@@ -40,7 +40,7 @@ def compare(
         str,
         typer.Option(
             help="What mistakes cost: a file (.csv, .json, .toml, .npy); zone:N, a random zone of "
-            "N kinds of mistake that cost 10 where the others cost 1, drawn anew in each "
+            "N kinds of mistake that cost 10 where the others cost 1, drawn again in each "
             "repetition; or hierarchy, 1 inside the data set's super-classes and 5 across."
         ),
     ] = "zone:20",

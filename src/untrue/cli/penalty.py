@@ -133,7 +133,7 @@ def suggest(
     ],
     rule: Annotated[
         list[str] | None,
-        typer.Option(help="A cost you know, 'TRUE->SAID=COST'; may be given several times."),
+        typer.Option(help="A cost you know, 'TRUE->PREDICTED=COST'; may be given several times."),
     ] = None,
     by: Annotated[
         str,

@@ -85,7 +85,7 @@ class PlainLines:
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console, self._clock = console, clock
-        self._told = clock.left() is not None
+        self._shown = clock.left() is not None
 
     def __enter__(self) -> Self:
         return self
@@ -98,13 +98,13 @@ class PlainLines:
         clock.see(event)
         left = clock.left()
         if isinstance(event, Finished):
-            self._told = self._told or left is not None
+            self._shown = self._shown or left is not None
             self._say(
                 f"[{clock.ended}/{clock.expected}] {event.result.config.label}: "
                 f"{outcome(event.result)}; {left or 'time left not known yet'}"
             )
-        elif not self._told and left is not None:
-            self._told = True
+        elif not self._shown and left is not None:
+            self._shown = True
             self._say(f"{left}, by the first seconds of the first run")
 
     def _say(self, text: str) -> None:

@@ -103,15 +103,15 @@ def _repair(file: Path) -> None:
     from untrue.lab.store import FILE
     from untrue.lab.store import READERS as RUNS
     from untrue.storage import locked
-    from untrue.storage import repair as mend
+    from untrue.storage import repair as repair_file
     from untrue.tools.tuning.record import READERS as TRAININGS
 
     readers = {**RUNS, **TRAININGS}
     if file.name == FILE:
         with locked(file.parent):
-            found = mend(file, readers)
+            found = repair_file(file, readers)
     else:
-        found = mend(file, readers)
+        found = repair_file(file, readers)
     for entry in found.dropped:
         typer.echo(visible(f"dropped: {entry.name}: {entry.reason}"))
     if found.problem is not None:

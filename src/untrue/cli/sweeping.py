@@ -156,7 +156,7 @@ def pace_of(store: Store, sweep: Sweep, info: DatasetInfo, *, jobs: int) -> Pace
 
 
 def guess(sweep: Sweep, todo: int, info: DatasetInfo, *, jobs: int, threads: int) -> str:
-    """What a dry run says of the time, by the network's size; little, but with that said."""
+    """The time a dry run shows: a rough guess by the network's size, marked as one."""
     from untrue.lab.time_estimate import guessed
 
     like: RunConfig = sweep.configs[0]

@@ -158,7 +158,7 @@ def calibrate(
 def temperature_interval(
     logits: ArrayOrTensor, target: ArrayOrTensor, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """The temperatures that held-out data do not speak against: an interval by likelihood ratio.
+    """The temperatures that held-out data do not contradict: an interval by likelihood ratio.
 
     All T under which the log-likelihood of N examples lies within `z^2 / 2` of the greatest, z
     being the normal quantile (1.96 at 95 %). From 0 where every target has the greatest logit of

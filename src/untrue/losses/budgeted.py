@@ -80,7 +80,7 @@ def budgeted_loss(
 
     multipliers: one a budget; without them all are 1, and the budgets change nothing. budgets,
     groups, zone, zone_above, examples: as in `BudgetedLoss`. The other options: as in
-    `functional.bilinear_loss`. Budgets are read anew in each call; `BudgetedLoss` reads them once.
+    `functional.bilinear_loss`. Budgets are read in each call; `BudgetedLoss` reads them once.
     """
     check_term(loss)
     if isinstance(penalty, Costs):

@@ -36,7 +36,7 @@ class AlphaSchedule:
     How far it has come is kept in the loss, as `loss.alpha_steps`, and our losses have it in their
     state with alpha: where the loss is part of the module that is saved and loaded, the schedule
     goes on where it was, whether it is made before or after the state is loaded. `resume=False`
-    starts anew after a state was loaded. For other losses there is `state_dict`.
+    starts again after a state was loaded. For other losses there is `state_dict`.
 
     >>> from untrue import BilinearLoss, Penalty
     >>> loss = BilinearLoss(Penalty.from_ordinal(3))

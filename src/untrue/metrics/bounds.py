@@ -2,7 +2,7 @@
 
 A bound of confidence c fails in at most 1 - c of cases, whatever the truth and however few
 examples there are. A p-value is that of "the rate is above the limit": the chance of data that
-speak as clearly for "within the limit", were it not so.
+look at least as much like "within the limit" although the rate is above it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def share_bound(errors: int, of: int, confidence: float) -> float:
 
 
 def share_lower_bound(errors: int, of: int, confidence: float) -> float:
-    """Lower bound of a share of which `errors` in `of` were seen, exact likewise.
+    """Lower bound of a share of which `errors` in `of` were seen, exact too.
 
     >>> round(share_lower_bound(5, 100, 0.95), 4), share_lower_bound(0, 100, 0.95)
     (0.0199, 0.0)

@@ -160,25 +160,25 @@ def read_answered(
     """True classes and answers (argument `name`) of the examples that count and are answered."""
     if abstained not in ("error", "drop"):
         raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
-    given, said = flat_labels(true, "true"), flat_labels(answers, name)
-    check_same_length(**{"true": given, name: said})
+    given, predicted = flat_labels(true, "true"), flat_labels(answers, name)
+    check_same_length(**{"true": given, name: predicted})
     flat_labels(answers, name, np.shape(to_numpy(true)))
     counted = None if ignore_index is None else given != ignore_index
     labels = given if counted is None else np.where(counted, given, 0)
     labels = read_labels(labels, "true", n_classes)
-    said = read_labels(said, name, n_answers, least=-1)
+    predicted = read_labels(predicted, name, n_answers, least=-1)
     if counted is not None:
-        labels, said = labels[counted], said[counted]
-    if said.size and said.min() < 0:
-        answered = said >= 0
+        labels, predicted = labels[counted], predicted[counted]
+    if predicted.size and predicted.min() < 0:
+        answered = predicted >= 0
         if abstained == "error":
             raise DataError(
                 f"`{name}` abstains (-1) at position {int(np.argmin(answered))} and "
                 f"{int((~answered).sum())} times in all; "
                 'pass abstained="drop" to leave these examples out.'
             )
-        labels, said = labels[answered], said[answered]
-    return labels, said
+        labels, predicted = labels[answered], predicted[answered]
+    return labels, predicted
 
 
 def _codes(

@@ -1,4 +1,4 @@
-"""What can be said of the networks without building one: names, inputs, work. No torch."""
+"""What is known about the networks without building one: names, inputs, work. No torch."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class MetaCostClassifier(CostMetaEstimator):
     penalty        as in `CostSensitiveClassifier`, and so is `classes`
     n_estimators   size of the committee
     max_samples    size of each bootstrap sample, as a share of the data
-    out_of_bag     whether only those copies speak about an example that were not trained on it: a
+    out_of_bag     whether an example is judged only by copies that were not trained on it: a
                    copy that was is too sure of the label it was given (the paper's q = false)
     random_state   an int makes it repeatable
 
@@ -115,11 +115,11 @@ class MetaCostClassifier(CostMetaEstimator):
         params: dict[str, Any],
         rng: np.random.RandomState,
     ) -> npt.NDArray[np.float64]:
-        """(N, k) What the committee thinks of each training example."""
+        """(N, k) The mean probabilities of the committee for each training example."""
         n = len(y)
         size = max(2, round(self.max_samples * n))
         heard, everybody = (np.zeros((n, len(self.classes_))) for _ in range(2))
-        speakers = np.zeros(n)
+        voters = np.zeros(n)
         for _ in range(self.n_estimators):
             rows = _bootstrap(y, size, rng)
             model = fit_part(_seeded(self.estimator, rng), X, y, params, rows)
@@ -128,13 +128,13 @@ class MetaCostClassifier(CostMetaEstimator):
             outside[rows] = False
             heard[outside] += opinion[outside]
             everybody += opinion
-            speakers += outside
+            voters += outside
         everybody /= self.n_estimators
         if not self.out_of_bag:
             return everybody
-        # An example in every sample has nobody outside to speak: hear all.
-        alone = speakers == 0
-        return np.where(alone[:, None], everybody, heard / np.maximum(speakers, 1)[:, None])
+        # An example that every copy was trained on is judged by all of them.
+        alone = voters == 0
+        return np.where(alone[:, None], everybody, heard / np.maximum(voters, 1)[:, None])
 
     def _opinion(self, model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         if hasattr(model, "predict_proba"):

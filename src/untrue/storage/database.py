@@ -204,12 +204,12 @@ class Storage:
     def problem(self) -> str | None:
         """What is wrong with the file as a whole, or None; entries may then be missing."""
         try:
-            said = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         except ERRORS as error:
             if _not_the_file(error):
                 raise self._error(error) from error
             return reason(error)
-        text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        text = found.decode(errors="replace") if isinstance(found, bytes) else str(found)
         return None if text == "ok" else visible(text)
 
     def rows(self, unread: list[str] | None = None) -> Iterator[Row]:
@@ -301,7 +301,7 @@ def connect(path: Path, other: str = OTHER) -> sqlite3.Connection:
 
 
 def reason(error: Exception) -> str:
-    """What SQLite said, on one line."""
+    """What SQLite found, on one line."""
     text = "its text is damaged" if isinstance(error, UnicodeDecodeError) else str(error)
     return visible(text)
 

@@ -155,7 +155,7 @@ def parse_rule(text: str) -> Rule:
         return match[1], match[2], float(match[3])
     except ValueError:
         raise ArgumentError(
-            f"A rule reads `TRUE->SAID=COST`, such as `tumour->benign=20`; got {text!r}."
+            f"A rule reads `TRUE->PREDICTED=COST`, such as `tumour->benign=20`; got {text!r}."
         ) from None
 
 

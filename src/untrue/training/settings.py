@@ -35,7 +35,7 @@ class Settings:
     patience       epochs without a better validation loss before training stops; the weights of
                    the best epoch are then kept. 0: all epochs, and the last weights
     warmup         share of the steps over which the loss's alpha rises from 0 to its value
-    augment        images are mirrored or not, and moved, anew in each epoch
+    augment        images are mirrored or not, and moved, differently in each epoch
     shift          by so many pixels at most, where they are
     """
 

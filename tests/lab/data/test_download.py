@@ -254,7 +254,7 @@ def test_a_cut_on_the_last_file_keeps_the_whole_ones(
 
 
 @pytest.mark.parametrize(("how", "answer"), [("error", "503 Service"), ("gone", "404 Not Found")])
-def test_a_server_error_is_told(
+def test_a_server_error_is_reported(
     server: Server, small_mnist: Source, tmp_path: Path, how: str, answer: str
 ) -> None:
     name = "train-images-idx3-ubyte.gz"

@@ -81,7 +81,7 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
         assert paragraph in made.findings[0]
     assert made.notes == ()
     assert (
-        "A mistake in the zone (4 kinds of mistake, drawn anew in each repetition) costs 10, any "
+        "A mistake in the zone (4 kinds of mistake, drawn again in each repetition) costs 10, any "
         "other 1." in page
     )
     assert "published" not in page.split("<footer>")[1].split("</footer>")[0]

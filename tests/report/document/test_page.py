@@ -52,7 +52,7 @@ def parsed(page: Page) -> Elements:
     return elements
 
 
-def test_nothing_told_becomes_a_tag_and_everything_told_is_there() -> None:
+def test_no_text_becomes_a_tag_and_all_text_is_there() -> None:
     elements = parsed(PAGE)
     names = [tag for tag, _ in elements.tags]
     assert "img" not in names

@@ -114,7 +114,7 @@ def test_no_errors_have_no_share(
     assert ",nan," not in to_csv([row])
 
 
-def test_what_is_missing_or_failed_is_told_apart(
+def test_what_is_missing_or_failed_is_distinguished(
     tmp_path: Path, fill: Callable[..., Sweep], digits: DatasetInfo
 ) -> None:
     sweep = fill(

@@ -16,5 +16,5 @@ class NoZones:
 
 
 def test_runs_without_zones_are_one_sentence() -> None:
-    with pytest.raises(DataError, match="said to be about zones, but none of its runs has one"):
+    with pytest.raises(DataError, match="should be about zones, but none of its runs has one"):
         shown_size(NoZones())  # type: ignore[arg-type]

@@ -224,7 +224,7 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
         ({"X": np.array([{}, {}]), "y": [1, 2]}, "not readable as .npz with plain arrays"),
     ],
 )
-def test_an_npz_that_does_not_fit_is_told(
+def test_an_npz_that_does_not_fit_is_reported(
     arrays: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "d.npz", **arrays)  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def test_an_npz_that_does_not_fit_is_told(
         open_source(tmp_path / "d.npz")
 
 
-def test_other_files_are_told(tmp_path: Path) -> None:
+def test_other_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "d.npz").write_bytes(b"PK and no more")
     with pytest.raises(DataError, match=r"not readable as \.npz"):
         open_source(tmp_path / "d.npz")

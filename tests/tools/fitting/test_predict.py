@@ -126,7 +126,7 @@ def test_an_unseen_category_is_a_warning_and_other(
         assert len(predict(model, source).predicted) == 10
 
 
-def test_renamed_columns_and_text_for_numbers_are_told(
+def test_renamed_columns_and_text_for_numbers_are_reported(
     model: Model, patients_csv: Path, tmp_path: Path
 ) -> None:
     table = pa.csv.read_csv(patients_csv)
@@ -148,7 +148,7 @@ def test_renamed_columns_and_text_for_numbers_are_told(
         ({"decision": "cost", "abstain_cost": -1.0}, "`abstain_cost` must be a number of at least"),
     ],
 )
-def test_options_that_do_not_go_together_are_told(
+def test_options_that_do_not_go_together_are_reported(
     options: dict[str, object], message: str, model: Model, patients_csv: Path
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
@@ -176,7 +176,7 @@ def test_true_labels_that_are_numbers_are_written_by_the_names_that_are_given(
     assert pa.csv.read_csv(out)["truth"].to_pylist() == table["diagnosis"].to_pylist()
 
 
-def test_data_of_another_kind_are_told(model: Model, tmp_path: Path) -> None:
+def test_data_of_another_kind_are_reported(model: Model, tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", X=np.zeros((3, 8, 8)))
     with pytest.raises(DataError, match=r"fitted to data of kind 'table'; .* is 'npz images'"):
         read_data(model, tmp_path / "d.npz")

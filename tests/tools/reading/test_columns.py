@@ -54,8 +54,8 @@ def test_numbered_columns_are_never_taken_for_named_classes_unless_it_is_said_wh
     with pytest.raises(DataError, match=r"nor probabilities.*p_1 are left out.*--classes"):
         choose(table("truth", "p_0", "p_1"), CLASSES)
     for options in ({}, {"probs": "p_"}):
-        said = choose(table(*names), CLASSES, label_names=["dog", "cat"], **options)
-        assert said.probs == ("p_1", "p_0")
+        found = choose(table(*names), CLASSES, label_names=["dog", "cat"], **options)
+        assert found.probs == ("p_1", "p_0")
     by_default = choose(table(*names), ("0", "1"))
     assert by_default.probs == ("p_0", "p_1")
 

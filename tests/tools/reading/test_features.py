@@ -20,7 +20,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_numbers_and_categories_are_told_apart(tmp_path: Path) -> None:
+def test_numbers_and_categories_are_distinguished(tmp_path: Path) -> None:
     rows = "".join(
         f"{i},{i / 2},{'ab'[i % 2]},{'true' if i % 3 else 'false'},y\n" for i in range(9)
     )
@@ -73,7 +73,7 @@ def test_a_column_that_only_numbers_the_rows_is_learned_from_with_a_warning(tmp_
     assert find_schema(file, "y", ignore=["id"]) == Schema(("x",), ())
 
 
-def test_text_in_a_column_of_numbers_is_told_by_its_row(tmp_path: Path) -> None:
+def test_text_in_a_column_of_numbers_is_reported_by_its_row(tmp_path: Path) -> None:
     rows = [f"{i},a" for i in range(20)]
     rows[7] = "unknown,a"
     file = open_table(write(tmp_path / "t.csv", "age,y\n" + "\n".join(rows) + "\n"))

@@ -47,7 +47,7 @@ def test_pandas_categories_and_booleans_are_labels(tmp_path: Path) -> None:
     assert codes(read, "b", file)[1] == ["True", "False"]
 
 
-def test_a_missing_label_is_told_by_its_row_in_every_format(tmp_path: Path) -> None:
+def test_a_missing_label_is_reported_by_its_row_in_every_format(tmp_path: Path) -> None:
     for path in both(tmp_path, who=["b", None, "b"], n=[1, 2, 1]):
         file = open_table(path)
         with pytest.raises(DataError, match=r"data row 2, column 'who', is empty"):
@@ -62,13 +62,13 @@ def test_na_is_a_label_but_no_number(tmp_path: Path) -> None:
     assert read_table(file, {"n": "real"})["n"].to_pylist() == [1.0, None]
 
 
-def test_text_among_numbers_of_a_parquet_file_is_told(tmp_path: Path) -> None:
+def test_text_among_numbers_of_a_parquet_file_is_reported(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"p": ["0.5", "x"]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"data row 1, column 'p', is '0.5' \(string\)"):
         read_table(open_table(tmp_path / "t.parquet"), {"p": "number"})
 
 
-def test_infinite_and_missing_numbers_are_told(tmp_path: Path) -> None:
+def test_infinite_and_missing_numbers_are_reported(tmp_path: Path) -> None:
     for path in both(tmp_path, p=[0.5, None, 1.0], q=[0.5, 1.0, float("inf")]):
         file = open_table(path)
         table = read_table(file, {"p": "number", "q": "number"})

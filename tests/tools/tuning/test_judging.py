@@ -116,7 +116,7 @@ def test_decisions_are_by_the_costs_that_the_setting_names() -> None:
     np.testing.assert_allclose(half.matrix(), 1 - np.eye(3) + COSTS.matrix() * 6 / 25)
 
 
-def test_settings_are_told_in_words() -> None:
+def test_settings_are_reported_in_words() -> None:
     budgets = ("tumour->benign <= 1%", "zone <= 2%")
     description = described(
         Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "even", (4.0, 1.0)), budgets

@@ -123,7 +123,7 @@ def test_an_impossible_budget_is_reported_with_the_closest(
     ]
 
 
-def test_too_few_examples_are_told_first_and_nothing_is_called_proved() -> None:
+def test_too_few_examples_are_reported_first_and_nothing_is_called_proved() -> None:
     lines: list[str] = []
     result = tuned(budgets="8->1 <= 0.5%", tell=lines.append, trials=0, confidence=0.95)
     assert lines[0].startswith(
@@ -213,7 +213,7 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
         ({"target": "digit"}, "Give `y` or `target`, not both"),
     ],
 )
-def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_reported(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         tuned(**options)
 
@@ -231,7 +231,7 @@ def test_codes_for_named_classes_are_answered_with_codes() -> None:
     assert (found.predict(X) == Y).mean() > 0.8
 
 
-def test_wrong_data_are_told() -> None:
+def test_wrong_data_are_reported() -> None:
     with pytest.raises(ArgumentError, match="`y` must hold the labels of the examples"):
         tune(X, budgets=BUDGET)
     with pytest.raises(DataError, match="must hold class names or whole numbers; got None"):

@@ -54,7 +54,7 @@ def finding(comparison: Comparison) -> tuple[str, ...]:
 
 
 def beaten_in_both(comparison: Comparison, measure: str) -> str:
-    """Whether `ce+cost` is on a frontier, and by whom it is dominated if not."""
+    """Whether `ce+cost` is on a frontier, and what dominates it if not."""
     reference = comparison.reference
     if reference is None or not comparison.methods:
         return ""
@@ -92,7 +92,7 @@ def costs_sentence(comparison: Comparison) -> str:
     drawn = len({found for config in configs for found in config.score_on}) > 1
     return (
         f"A mistake in the zone ({spec.zone_size} kinds of mistake"
-        f"{', drawn anew in each repetition' if drawn else ''}) costs {spec.inside:g}, any other "
+        f"{', drawn again in each repetition' if drawn else ''}) costs {spec.inside:g}, any other "
         f"{spec.outside:g}."
     )
 

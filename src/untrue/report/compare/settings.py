@@ -49,7 +49,7 @@ class CostlyMeasure:
         return f"{self.name} ({self.unit})"
 
 
-DEAR = {
+COSTLY = {
     "zone": CostlyMeasure(
         "zone_errors", "errors in the zone", "zone errors", "test examples", ".1f"
     ),
@@ -105,7 +105,7 @@ class Comparison:
 
     @cached_property
     def costly(self) -> CostlyMeasure:
-        return DEAR[self.costs.kind]
+        return COSTLY[self.costs.kind]
 
     @property
     def cost_form(self) -> str:

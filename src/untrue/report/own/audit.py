@@ -82,7 +82,7 @@ def decision_table(found: AuditResult) -> Table | None:
 
 
 def decision_sentence(found: AuditResult) -> str:
-    """Whether deciding by cost pays, with what speaks against trusting it."""
+    """Whether deciding by cost pays, and the reasons to doubt it."""
     assert found.decision is not None
     cost, ece = found.decision.change.expected_cost, found.summary.ece or 0.0
     if found.decision.change.changed == 0:

@@ -39,7 +39,7 @@ def shown_size(arms: Arms) -> int:
     """The zone size to tell the story with: the middle one of those furthest along."""
     sizes = [int(size) for size in arms.values("zone_size")]
     if not sizes:
-        raise DataError("The sweep is said to be about zones, but none of its runs has one.")
+        raise DataError("The sweep should be about zones, but none of its runs has one.")
     trained = {size: len(arms.select(zone_size=size, decision="argmax")) for size in sizes}
     full = [size for size in sizes if trained[size] == max(trained.values())]
     return full[len(full) // 2]

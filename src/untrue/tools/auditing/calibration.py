@@ -38,7 +38,7 @@ TOO_VAGUE = 5.0
 class CalibratedFile:
     """What `calibrate_file` found.
 
-    low, high     the temperatures that the examples do not speak against, at 95 %
+    low, high     the temperatures that the examples do not contradict, at 95 %
     known_within  how far the mean certainty of an answer may be off over these, in points
     n             examples that the temperature was fitted to, of `fitted_to`
     before, after calibration errors of the file (%), None where it has no truth; `after` is about

@@ -1,8 +1,8 @@
-"""Boosted trees from a file, checked and written anew before a library's own reader sees them.
+"""Boosted trees from a file, checked and rewritten before a library's own reader sees them.
 
 The readers of LightGBM and XGBoost trust their files: a child that lies outside its tree, or a size
-that is not true, ends the process or lets it run for ever. Here every tree is read as plain numbers
-and held to what a tree is: each node's children come after it and inside the tree, each split is on
+that is not true, ends the process or lets it run without end. Here every tree is read as plain
+numbers and held to what a tree is: each node's children come after it and inside the tree, each split is on
 a column that there is, and every number is finite. What the libraries get is made of these alone.
 """
 

@@ -328,7 +328,7 @@ def _name(loss: str, alpha: float) -> str:
 def _doubts(
     scores: FloatArray, link: Link, labels: IntArray, each: ExamplePenalty | None
 ) -> tuple[str, ...]:
-    """What speaks against trusting the probabilities."""
+    """Reasons not to trust the probabilities."""
     logits = link.logits(scores, each)
     within = known_within(logits, *temperature_interval(logits, labels))
     doubt = trust(len(labels), within)

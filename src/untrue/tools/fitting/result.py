@@ -41,7 +41,7 @@ class FitResult:
     zone_above errors that cost more are in the zone
     sizes      examples trained on, stopped and calibrated by, and tested on
     why        why this kind of model, in words
-    notes      what speaks against trusting it
+    notes      reasons not to trust it
     labels     (k,) what `predict` answers for each class: of the kind of `y`
     """
 

@@ -16,7 +16,6 @@ PREDICTED = (
     "y_pred",
     "predicted_label",
     "predicted_class",
-    "said",
     "y_hat",
 )
 # Columns that name the examples.
@@ -204,7 +203,7 @@ def _guessed_probs(
             notes.append(f"the columns {listed(begun, 3)} are left out: class {absent!r} has none")
         elif label_names is None and {f"{prefix}0", f"{prefix}1"} <= there:
             notes.append(
-                f"the columns {listed(begun, 3)} are left out: which classes 0, 1, ... are is said "
-                "with --classes"
+                f"the columns {listed(begun, 3)} are left out: --classes must name the "
+                "classes 0, 1, ..."
             )
     return None

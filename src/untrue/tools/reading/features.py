@@ -150,8 +150,8 @@ def _check_no_slip(column: Any, name: str, file: TableFile) -> None:
     if row is None:
         return
     raise DataError(
-        f"{file.path}: {where(row, name)} is {values[row]!r} in a column of numbers. Mend it, or "
-        f"say --categorical {name!r} to take its values for names, or --ignore {name!r}."
+        f"{file.path}: {where(row, name)} is {values[row]!r} in a column of numbers. Correct it, "
+        f"or use --categorical {name!r} to take its values as names, or --ignore {name!r}."
     )
 
 

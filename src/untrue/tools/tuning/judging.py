@@ -219,7 +219,7 @@ def too_few(
     if not short:
         return None
     wanted = budget.examples_needed(short[0][1].limit, confidence)
-    whom = budget.whom
+    counted = budget.counted
     if wanted is None:
         return (
             f"{budget}: no number of examples can show that something never happens; it counts as "
@@ -227,7 +227,7 @@ def too_few(
         )
     have = " and ".join(f"{verdict.of:,} in the {name}" for name, verdict in short)
     return (
-        f"{budget}: to show this at {100 * confidence:g} % takes at least {wanted:,} {whom} "
+        f"{budget}: to show this at {100 * confidence:g} % takes at least {wanted:,} {counted} "
         f"without any error; there are {have}. It is judged as well as that allows, and what "
         "cannot be shown is not called proved."
     )
@@ -301,7 +301,9 @@ def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) 
     for budget in budgets:
         # A share of the answers needs answers: any example will do.
         if not budget.by_prediction and not (budget.of & present).any():
-            raise DataError(f"Budget {str(budget)!r} is about {budget.whom}; the {where} has none.")
+            raise DataError(
+                f"Budget {str(budget)!r} is about {budget.counted}; the {where} has none."
+            )
 
 
 def _listed(multipliers: Sequence[float]) -> str:
