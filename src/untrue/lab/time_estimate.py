@@ -1,6 +1,7 @@
 """How long a sweep will take, as a range: from runs that ended and from those under way. No torch.
 
-No time is shown before anything was measured, except for a rough guess in a dry run. The first run's first seconds give the first estimate; each run that ends corrects it.
+No time is shown before anything was measured, except for a rough guess in a dry run. The first
+run's first seconds give the first estimate; each run that ends corrects it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 The readers of LightGBM and XGBoost trust their files: a child that lies outside its tree, or a size
 that is not true, ends the process or lets it run without end. Here every tree is read as plain
-numbers and held to what a tree is: each node's children come after it and inside the tree, each split is on
-a column that there is, and every number is finite. What the libraries get is made of these alone.
+numbers and held to what a tree is: each node's children come after it and inside the tree, each
+split is on a column that there is, and every number is finite. What the libraries get is made of
+these alone.
 """
 
 from __future__ import annotations
