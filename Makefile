@@ -9,7 +9,7 @@ SECONDS ?= 60
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 NATIVE := setup.py $(wildcard src/untrue/functional/native/*.[ch])
 SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
-.PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz clean
+.PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz docs clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +26,9 @@ quick: .venv/dev.stamp  ## Run the tests for while you work: all but the slow on
 test: .venv/dev.stamp  ## Run every test but those of other frameworks.
 	$(PYTEST) --ignore=tests/frameworks
 
-test-frameworks: .venv/frameworks.stamp  ## Run the tests with the frameworks that we adapt to.
+test-frameworks: .venv/frameworks.stamp .venv/docs.stamp  ## Run the tests with other frameworks, the site and the notebook.
 	$(PYTEST) tests/frameworks
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake docs/notebook.ipynb
 
 asan: .venv/dev.stamp  ## Run the C kernels' tests under AddressSanitizer and UBSan (gcc).
 	rm -rf build/asan
@@ -60,6 +61,10 @@ bench: .venv/dev.stamp  ## Measure losses, training, metrics, penalties, report,
 fuzz: .venv/dev.stamp  ## Try damaged and hostile files and options for a minute (SECONDS=600: for longer).
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seed $(SEED) --seconds $(SECONDS)
 
+docs: .venv/docs.stamp  ## Build the documentation site, offline and strictly, into build/site.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/site/index.html
+
 clean:  ## Remove the environment and all caches.
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 
@@ -79,4 +84,8 @@ clean:  ## Remove the environment and all caches.
 
 .venv/frameworks.stamp: .venv/dev.stamp
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[frameworks]"
+	@touch $@
+
+.venv/docs.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
 	@touch $@
