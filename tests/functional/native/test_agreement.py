@@ -7,15 +7,16 @@ import itertools
 import pytest
 import torch
 
-from untrue import BudgetedLoss, functional
+from untrue import BudgetedLoss, Penalty, functional
 from untrue.functional.mixed import Options, by_formula
+from untrue.functional.native import costs as native_costs
 from untrue.functional.native import loss as native_loss
 from untrue.penalty.tensors import make_costs
 
 TERMS = ("bilinear", "log-bilinear")
 every_term = pytest.mark.parametrize("term", TERMS)
 # About the width of a vector, of two and of four, and what is left over.
-SIZES = (2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 67, 100, 257)
+SIZES = (2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 67, 100, 257, 399, 400, 413, 1001)
 
 
 def both(options: Options, costs, z, y):
@@ -74,6 +75,42 @@ def test_every_option(instruction_set, term, dtype, penalties) -> None:
         options = Options(term, alpha, w, ignored, reduction, smoothing)
         found, wanted = both(options, costs, z, y)
         assert_close(found, wanted)
+
+
+def hard_rows(k: int, seed: int) -> torch.Tensor:
+    """Where rounding would add up: many equal logits below one, near ties, one far above."""
+    torch.manual_seed(seed)
+    rows = [scale * torch.randn(k) for scale in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)]
+    for height in (0.0, 1.0, 5.0, 20.0, 60.0, 120.0):
+        rows.append(torch.full((k,), float(torch.rand(()))))
+        rows[-1][seed % k] += torch.tensor(float(k)).log() + height
+    for few in (2, 3, 4, 15):
+        rows.append(torch.randn(k) - 6.0)
+        rows[-1][torch.randperm(k)[:few]] = 0.01 * torch.randn(few) + 5.0
+    rows += [row.clone() for row in rows[:3]]
+    for row in rows[-3:]:
+        row[torch.randperm(k)[: k // 2]] = -torch.inf
+    return torch.stack(rows)
+
+
+@every_term
+@pytest.mark.parametrize("k", [16, 47, 100, 416, 1000])
+def test_costs_of_a_hundred_in_single_precision(instruction_set, term, k) -> None:
+    """Against the kernel in double precision, which the formulas hold to 1e-12."""
+    for seed in range(6):
+        z = hard_rows(k, seed)
+        matrix = torch.randint(0, 3, (k, k)) * 50.0
+        costs = make_costs(Penalty.from_matrix(matrix.fill_diagonal_(0.0)))
+        assert not native_costs.describe(costs, z[0], -100, z.dtype).is_double
+        for y in (z.argmax(1), torch.arange(len(z)) % k):
+            options = Options(term, 1.0, None, -100, "none", 0.0)
+            found = [x.requires_grad_() for x in (z.clone(), z.double())]
+            values = [native_loss.loss(options, costs, x, y) for x in found]
+            for value in values:
+                value.sum().backward()
+            for ours, exact in (values, [x.grad for x in found]):
+                off = (ours.double() - exact).abs() / exact.abs().clamp(min=1.0)
+                assert off.max() < 1e-6
 
 
 @every_term

@@ -11,6 +11,7 @@ from untrue.functional.native import KERNELS
 from untrue.penalty.tensors import EXACT_CLASSES, Costs, DenseCosts, RulesCosts, TreeCosts
 
 DENSE, EACH, RULES, TREE = range(4)
+NOTHING = (False, None)
 
 
 class Described(NamedTuple):
@@ -62,9 +63,15 @@ def _each(costs: Costs, target: Tensor, ignore_index: int, dtype: torch.dtype) -
 
 
 def _dense(costs: Costs) -> Described:
+    """Remembered, for small batches: what may have changed since is looked at again."""
     matrix, k = costs._buffers["matrix"], costs.n_classes
+    held, found = costs.__dict__.get("_described", NOTHING)
+    if matrix is held and matrix.data_ptr() == found.arguments[0] and not matrix.requires_grad:
+        return found  # type: ignore[no-any-return]
     dtype = torch.float32 if matrix is None or matrix.dtype != torch.float64 else torch.float64
-    return Described(DENSE, dtype is torch.float64, (_address(matrix, dtype, k * k),), None)
+    found = Described(DENSE, dtype is torch.float64, (_address(matrix, dtype, k * k),), None)
+    costs.__dict__["_described"] = matrix, found
+    return found
 
 
 def _rules(costs: Costs, dtype: torch.dtype) -> Described:

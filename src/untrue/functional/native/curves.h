@@ -28,6 +28,24 @@ static inline doubles inverse_single(doubles x)
     return rough + rough * (left + left * left);
 }
 
+/* 1 / x to all but the last bit or two. */
+static inline floats inverse_floats(floats x)
+{
+    floats rough = _mm512_rcp14_ps(x);
+    return rough + rough * (1.0f - x * rough);
+}
+
+static inline floats lifted_floats(floats x)
+{
+    return _mm512_max_ps(_mm512_set1_ps(-200.0f), x);
+}
+
+static inline floats scaled_floats(floats p, floats n, floats shifted, floats x)
+{
+    (void)shifted, (void)x;
+    return _mm512_scalef_ps(p, n);
+}
+
 /* p 2^n: 0 where that is too small for a double. */
 static inline doubles scaled(doubles p, doubles n, doubles shifted, doubles x)
 {
@@ -38,6 +56,7 @@ static inline doubles scaled(doubles p, doubles n, doubles shifted, doubles x)
 #else
 
 typedef uint64_t words __attribute__((vector_size(8 * LANES)));
+typedef uint32_t half_words __attribute__((vector_size(8 * LANES)));
 
 static inline doubles lifted(doubles x)
 {
@@ -47,6 +66,23 @@ static inline doubles lifted(doubles x)
 static inline doubles inverse_single(doubles x)
 {
     return 1.0 / x;
+}
+
+static inline floats inverse_floats(floats x)
+{
+    return 1.0f / x;
+}
+
+static inline floats lifted_floats(floats x)
+{
+    return x;
+}
+
+static inline floats scaled_floats(floats p, floats n, floats shifted, floats x)
+{
+    (void)n;
+    floats power = (floats)(((half_words)shifted + 127) << 23);
+    return (floats)((half_words)(p * power) & ~(half_words)(x < -87.0f));
 }
 
 /* p 2^n, with n in the low bits of `shifted`; 0 where e^x is no normal number, and nan stays. */
@@ -77,6 +113,21 @@ static inline doubles exp_single(doubles x)
     p = p * r + 0x1.0000008a3a487p+0;
     p = p * r + 1.0;
     return scaled(p, n, shifted, x);
+}
+
+/* The same on floats, to 1e-7 of the value: little more than what rounding alone takes. */
+static inline floats exp_floats(floats x)
+{
+    x = lifted_floats(x);
+    floats shifted = x * (float)LOG2_E + 0x1.8p23f, n = shifted - 0x1.8p23f;
+    floats r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f; /* n ln 2, its first part exact */
+    floats p = 0x1.6ae71fp-10f * r + 0x1.126793p-7f;
+    p = p * r + 0x1.555823p-5f;
+    p = p * r + 0x1.555419p-3f;
+    p = p * r + 0x1.fffffcp-2f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return scaled_floats(p, n, shifted, x);
 }
 
 static inline doubles exp_double(doubles x)

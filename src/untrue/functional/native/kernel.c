@@ -76,19 +76,31 @@ static void rows(const struct batch *batch, int64_t begin, int64_t end, double *
 }
 
 /* The curves by themselves, for those who measure them. */
-static void exponential(const double *from, double *to, int64_t n, int is_double)
+static void exponential(const double *from, double *to, int64_t n, int precision)
 {
+    if (precision == IN_FLOATS) {
+        for (int64_t j = 0; j < n; j += WIDE) {
+            floats x = {0};
+            int64_t here = n - j < WIDE ? n - j : WIDE;
+            for (int64_t i = 0; i < here; i++)
+                x[i] = (float)from[j + i];
+            x = exp_floats(x);
+            for (int64_t i = 0; i < here; i++)
+                to[j + i] = x[i];
+        }
+        return;
+    }
     for (int64_t j = 0; j < n; j += LANES) {
         doubles x = load_z_double_double(from, j, n);
-        store_double_double(to, j, n, is_double ? exp_double(x) : exp_single(x));
+        store_double_double(to, j, n, precision == FOR_DOUBLE ? exp_double(x) : exp_single(x));
     }
 }
 
-static void minus_log1m(const double *from, double *to, int64_t n, int is_double)
+static void minus_log1m(const double *from, double *to, int64_t n, int precision)
 {
     for (int64_t j = 0; j < n; j += LANES) {
         doubles p = load_r_double_double(from, j, n), t = p / (2.0 - p);
-        store_double_double(to, j, n, is_double ? log_double(t) : log_single(t));
+        store_double_double(to, j, n, precision == FOR_DOUBLE ? log_double(t) : log_single(t));
     }
 }
 

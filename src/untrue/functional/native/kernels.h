@@ -46,7 +46,9 @@ struct batch {
 
 /* The rows from `begin` to `end` - 1; `scratch` has scratch_size() bytes. */
 typedef void rows_function(const struct batch *, int64_t begin, int64_t end, double *scratch);
-typedef void values_function(const double *, double *, int64_t n, int is_double);
+/* In doubles for float32 logits, in doubles for float64 logits, in floats. */
+enum precision { FOR_SINGLE, FOR_DOUBLE, IN_FLOATS };
+typedef void values_function(const double *, double *, int64_t n, int precision);
 
 struct instruction_set {
     const char *name;
@@ -55,11 +57,12 @@ struct instruction_set {
     values_function *minus_log1m;  /* -log(1 - p), 0 <= p <= 1/2 */
 };
 
-/* Doubles that one thread needs: two rows of exponentials, a row of costs, the costs at nodes. */
+/* Doubles that one thread needs: rows of exponentials, of what they are made into, of costs and of
+ * exponentials in single precision, and the costs at nodes. */
 static inline int64_t scratch_size(const struct batch *batch)
 {
     int64_t row = (batch->k + 15) / 8 * 8;
-    return 3 * row + (batch->n_nodes + 15) / 8 * 8;
+    return 4 * row + (batch->n_nodes + 15) / 8 * 8;
 }
 
 /* dispatch.c: what this machine can run, best first, ended by NULL. */

@@ -121,6 +121,21 @@ static inline int has_equal_float(floats v, double x)
     return _mm512_cmpeq_ps_mask(v, _mm512_set1_ps((float)x)) != 0;
 }
 
+static inline doubles low_half(floats v)
+{
+    return _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+}
+
+static inline doubles high_half(floats v)
+{
+    return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+}
+
+static inline int has_above(floats v, float x)
+{
+    return _mm512_cmp_ps_mask(v, _mm512_set1_ps(x), _CMP_GT_OQ) != 0;
+}
+
 #elif LANES == 4
 
 static inline doubles load_float(const float *from)
@@ -203,6 +218,21 @@ static inline int has_equal_float(floats v, double x)
     return _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps((float)x), _CMP_EQ_OQ)) != 0;
 }
 
+static inline doubles low_half(floats v)
+{
+    return _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+}
+
+static inline doubles high_half(floats v)
+{
+    return _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+}
+
+static inline int has_above(floats v, float x)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(x), _CMP_GT_OQ)) != 0;
+}
+
 #else
 
 typedef int64_t masks __attribute__((vector_size(16)));
@@ -277,6 +307,21 @@ static inline int has_equal(doubles v, double x)
 static inline int has_equal_float(floats v, double x)
 {
     return v[0] == x || v[1] == x || v[2] == x || v[3] == x;
+}
+
+static inline doubles low_half(floats v)
+{
+    return (doubles){v[0], v[1]};
+}
+
+static inline doubles high_half(floats v)
+{
+    return (doubles){v[2], v[3]};
+}
+
+static inline int has_above(floats v, float x)
+{
+    return v[0] > x || v[1] > x || v[2] > x || v[3] > x;
 }
 
 #endif

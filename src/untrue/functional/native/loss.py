@@ -7,7 +7,7 @@ it, or hands it on as it is if there is nothing to scale.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from torch.nn import Parameter
 from untrue.functional.contract import REDUCTIONS, as_rows
 from untrue.functional.fused import is_last_use
 from untrue.functional.mixed import Options, by_formula
-from untrue.functional.native import KERNELS
+from untrue.functional.native import ASKED, KERNELS
 from untrue.functional.native.costs import Described, describe
 from untrue.penalty.tensors import Costs
 
@@ -27,41 +27,59 @@ FLOATS = frozenset((torch.float32, torch.float64, *HALVES))
 INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 # What a single number is like: a new one is had sooner from these than from its shape and dtype.
 SCALARS = {dtype: torch.empty((), dtype=dtype) for dtype in (torch.float32, torch.float64)}
-OTHERS = (None,) * 4  # gradients of what is not the logits
+STRIDED = torch.strided
+# Bound once: these are asked at each call, which for small batches takes as long as the kernel.
+_dispatchers, _tracing, _transforms = (getattr(torch._C, name, None) for name in ASKED)
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_is_compiling = torch.compiler.is_compiling
+_n_threads, _is_grad_enabled = torch.get_num_threads, torch.is_grad_enabled
+
+
+class Call(NamedTuple):
+    """All of a loss but its logits."""
+
+    options: Options
+    costs: Costs
+    target: Tensor
+    described: Described
 
 
 def loss(options: Options, costs: Costs, logits: Tensor, target: Tensor) -> Tensor | None:
     """The loss by the kernel; None if that is for the formulas, which also name what is wrong."""
     # First of all, so that the compiler never sees the rest.
-    if torch.compiler.is_compiling() or not _are_ordinary(logits, target):
+    if _is_compiling() or not _are_ordinary(logits, target):
         return None
     _, alpha, weight, ignore_index, reduction, smoothing = options
-    k = costs.n_classes
     if isinstance(alpha, Tensor) or alpha == 0.0 or not 0.0 <= smoothing <= 1.0:
+        return None
+    rows, flat, shape, dtype = logits, target, target.shape, logits.dtype
+    if logits.dim() != 2:
+        rows, expected = as_rows(logits)
+        if shape != expected:
+            return None
+        flat = target.reshape(-1)
+    elif len(shape) != 1:
+        return None
+    n, k = rows.shape
+    if len(flat) != n or k != costs.n_classes or k < 2 or not n or reduction not in REDUCTIONS:
         return None
     if weight is not None and not _is_weight(weight, k):
         return None
-    rows, shape = (logits, logits.shape[:1]) if logits.dim() == 2 else as_rows(logits)
-    n = rows.shape[0]
-    if reduction not in REDUCTIONS or target.shape != shape or rows.shape[1] != k or k < 2 or not n:
-        return None
-    dtype = rows.dtype
     if dtype in HALVES:
         rows = rows.float()
         dtype = torch.float32 if torch.is_autocast_enabled("cpu") else dtype
-    flat = target if target.dim() == 1 else target.reshape(-1)
-    if flat.dtype != torch.int64 or not flat.is_contiguous():
+    if flat.dtype is not torch.int64 or not flat.is_contiguous():
         flat = flat.to(torch.int64).contiguous()
     described = describe(costs, flat, ignore_index, rows.dtype)
     if described is None:
         return None
-    if rows.requires_grad and torch.is_grad_enabled():
-        value: Tensor = _apply(rows, options, costs, flat, described)  # type: ignore[no-untyped-call]
+    if rows.requires_grad and _is_grad_enabled():
+        value: Tensor = _apply(rows, Call(options, costs, flat, described))  # type: ignore[no-untyped-call]
     else:
         value = run(rows, options, flat, described, None)
     if reduction == "none" and len(shape) != 1:
         value = value.reshape(shape)
-    return value if value.dtype == dtype else value.to(dtype)
+    return value if value.dtype is dtype else value.to(dtype)
 
 
 def run(
@@ -93,7 +111,7 @@ def run(
         n,
         k,
         ignore_index,
-        torch.get_num_threads(),
+        _n_threads(),
         dtype is torch.float64,
         costs.is_double,
         term == "log-bilinear",
@@ -109,35 +127,32 @@ def run(
 
 class _Kernel(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, rows: Tensor, options: Options, costs: Costs, target: Tensor, described: Described
-    ) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, call: Call) -> Tensor:
         gradient = torch.empty_like(rows) if rows.is_contiguous() else rows.new_empty(rows.shape)
-        ctx.about = options, costs, target
+        ctx.call = call
         ctx.save_for_backward(rows, gradient)
-        return run(rows, options, target, described, gradient)
+        return run(rows, call.options, call.target, call.described, gradient)
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         rows, gradient = ctx.saved_tensors
-        if torch.is_grad_enabled():
+        if _is_grad_enabled():
             # Somebody will differentiate again: give them the formula, not its value.
-            options, costs, target = ctx.about
+            options, costs, target, _ = ctx.call
             again = by_formula(options, costs, rows, target)
-            return *torch.autograd.grad(again, rows, upstream, create_graph=True), *OTHERS
+            return *torch.autograd.grad(again, rows, upstream, create_graph=True), None
         last = is_last_use(upstream)
         if last and not upstream.dim():
             factor = _number(upstream)
             if factor == 1.0:
-                return gradient, *OTHERS
+                return gradient, None
             if math.isfinite(factor):
-                return gradient.mul_(factor), *OTHERS
-        options, _, target = ctx.about
+                return gradient.mul_(factor), None
         factors = upstream.unsqueeze(1) if upstream.dim() else upstream
         scaled = gradient.mul_(factors) if last else gradient * factors
         # What is ignored has no gradient, however wild the rest.
-        ignored = (target == options.ignore_index).unsqueeze(1)
-        return scaled.masked_fill(ignored, 0.0), *OTHERS
+        ignored = (ctx.call.target == ctx.call.options.ignore_index).unsqueeze(1)
+        return scaled.masked_fill(ignored, 0.0), None
 
 
 def _number(scalar: Tensor) -> float:
@@ -163,13 +178,13 @@ def _are_ordinary(logits: Tensor, target: Tensor) -> bool:
         and target.is_cpu
         and logits.dtype in FLOATS
         and target.dtype in INTEGERS
-        and logits.layout is torch.strided
-        and target.layout is torch.strided
+        and logits.layout is STRIDED
+        and target.layout is STRIDED
         and logits.dim() > 0
-        and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._get_tracing_state() is None
-        and not torch._C._are_functorch_transforms_active()
-        and not torch._C._functorch.is_functorch_wrapped_tensor(logits)
+        and _dispatchers() == 0
+        and _tracing() is None
+        and not _transforms()
+        and not _is_wrapped(logits)
         and forward_ad._current_level < 0
         and not logits.is_neg()
     )

@@ -214,11 +214,11 @@ static PyObject *values(PyObject *args, int is_log)
 {
     unsigned long long from, to;
     long long n;
-    int is_double;
-    if (!PyArg_ParseTuple(args, "KKLp", &from, &to, &n, &is_double))
+    int precision;
+    if (!PyArg_ParseTuple(args, "KKLi", &from, &to, &n, &precision))
         return NULL;
     values_function *function = is_log ? chosen->minus_log1m : chosen->exponential;
-    function((const double *)(uintptr_t)from, (double *)(uintptr_t)to, n, is_double);
+    function((const double *)(uintptr_t)from, (double *)(uintptr_t)to, n, precision);
     return Py_NewRef(Py_None);
 }
 

@@ -111,17 +111,7 @@ static double TYPED(bilinear)(const Z *z, const R *r, Z *g, int64_t k, int64_t y
     if (g) {
         double by_cost = c->cost_slope / s, by_ce = c->ce_slope / s;
         double e_own = own == most ? 1.0 : (double)g[y];
-        int64_t j = 0;
-#if !Z_IS_DOUBLE && !R_IS_DOUBLE
-        /* In single precision, where nothing is left to cancel: the mean in two parts. */
-        float high = (float)mean, low = (float)(mean - high);
-        float single_ce = (float)by_ce, single_cost = (float)by_cost;
-        for (; j + WIDE <= k; j += WIDE) {
-            floats above = (load_floats(r + j) - high) - low;
-            store_floats(g + j, load_floats(g + j) * (single_ce + single_cost * above));
-        }
-#endif
-        for (; j < k; j += LANES) {
+        for (int64_t j = 0; j < k; j += LANES) {
             doubles above = TYPED(load_r)(r, j, k) - mean;
             doubles e = j + LANES <= k ? LOAD_Z(g + j) : LOAD_SOME_Z(g + j, k - j, 0.0);
             TYPED(store)(g, j, k, e * (by_ce + by_cost * above));
@@ -198,8 +188,27 @@ static double TYPED(log_bilinear)(const Z *z, const R *r, Z *g, int64_t k, int64
     /* log1p is exact for small sums, and slow. */
     double log_sum = others < 0.5 ? log1p(others) : log(s), term = total(logs);
     if (best != y)
-        term += r_best * (log_sum - log(others));
+        term += r_best * log(s / others);
     return cross_entropy(c, own, log_sum, drop) + c->cost * term;
+}
+
+#if !Z_IS_DOUBLE && !R_IS_DOUBLE
+#include "single.h"
+#endif
+
+/* The loss of one row, and its gradient. */
+static inline double TYPED(row)(const Z *z, const R *r, Z *g, int64_t k, int64_t y, int is_log,
+                                const struct coefficients *c, double *scratch)
+{
+#if !Z_IS_DOUBLE && !R_IS_DOUBLE
+    if (!is_log)
+        return bilinear_single(z, r, g, k, y, c);
+    if (k >= MANY_CLASSES)
+        return log_bilinear_single(z, r, g, k, y, c, scratch,
+                                   (float *)(scratch + 3 * ((k + 15) / 8 * 8)));
+#endif
+    return is_log ? TYPED(log_bilinear)(z, r, g, k, y, c, scratch)
+                  : TYPED(bilinear)(z, r, g, k, y, c);
 }
 
 /* The rows from `begin` to `end` - 1. */
@@ -207,7 +216,7 @@ static void TYPED(rows)(const struct batch *batch, int64_t begin, int64_t end, d
 {
     int64_t k = batch->k, row = (k + 15) / 8 * 8;
     R *costs = (R *)(scratch + 2 * row);
-    double *nodes = scratch + 3 * row;
+    double *nodes = scratch + 4 * row;
     struct coefficients c = coefficients(batch, 1.0);
     for (int64_t n = begin; n < end; n++) {
         int64_t y = batch->target[n];
@@ -222,8 +231,7 @@ static void TYPED(rows)(const struct batch *batch, int64_t begin, int64_t end, d
         if (batch->weight)
             c = coefficients(batch, batch->weight[y]);
         const R *r = FOR_R(cost_row)(batch, n, y, costs, nodes);
-        batch->losses[n] = batch->is_log ? TYPED(log_bilinear)(z, r, g, k, y, &c, scratch)
-                                         : TYPED(bilinear)(z, r, g, k, y, &c);
+        batch->losses[n] = TYPED(row)(z, r, g, k, y, batch->is_log, &c, scratch);
         if (g && c.smooth > 0.0)
             TYPED(take)(g, k, &c);
     }

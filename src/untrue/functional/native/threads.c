@@ -13,10 +13,11 @@
 #include "kernels.h"
 
 #define MOST_THREADS 256
-#define PARTS 4         /* of each thread's share, so that a late thread finds less to do */
-#define GRAIN 10000     /* logits worth a thread of a team that is there, some 10 microseconds */
-#define OWN_GRAIN 80000 /* logits worth making a thread */
-#define ROW_OVERHEAD 50 /* what a row takes beside its logits, in logits */
+#define PARTS 4          /* of each thread's share, so that a late thread finds less to do */
+#define GRAIN 20000      /* logits worth a thread of a team that is there, some 10 microseconds */
+#define OWN_GRAIN 160000 /* logits worth making a thread */
+#define ROW_OVERHEAD 50  /* what a row takes beside its logits, in logits */
+#define LOG_WORK 2.5     /* of a log-bilinear logit, in bilinear ones */
 
 typedef void parallel_function(void (*run)(void *), void *data, unsigned threads, unsigned flags);
 
@@ -68,7 +69,7 @@ static void run_plainly(struct work *work, int64_t threads)
 static int64_t worth(const struct batch *batch, int64_t threads, double grain)
 {
     double work = (double)batch->n * (double)(batch->k + ROW_OVERHEAD);
-    double most = work * (batch->is_log ? 2.0 : 1.0) / grain;
+    double most = work * (batch->is_log ? LOG_WORK : 1.0) / grain;
     threads = threads < batch->n ? threads : batch->n;
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;
     threads = (double)threads < most ? threads : (int64_t)most;
