@@ -27,6 +27,7 @@ _HOME = {
     "AlphaSchedule": "untrue.losses",
     "BestEpoch": "untrue.losses",
     "ExitSchedule": "untrue.losses",
+    "LinearHeadLoss": "untrue.losses",
     "BudgetError": "untrue.errors",
     "decide": "untrue.decision",
     "calibrate": "untrue.decision",
@@ -123,7 +124,8 @@ __all__ = [
     "predict",
     "tune",
 ]
-__all__ += sorted(["AlphaSchedule", "BestEpoch", "ExitSchedule", *registry.CLASSES])
+_BESIDE = ["AlphaSchedule", "BestEpoch", "ExitSchedule", "LinearHeadLoss"]
+__all__ += sorted([*_BESIDE, *registry.CLASSES])
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,8 @@ from torch import Tensor
 from untrue.checks import check_number
 from untrue.functional.contract import as_costs, example_rows, two_logits
 from untrue.functional.formula import log1m_softmax as log1m_softmax
+from untrue.functional.linear_head import linear_bilinear_loss as linear_bilinear_loss
+from untrue.functional.linear_head import linear_log_bilinear_loss as linear_log_bilinear_loss
 from untrue.functional.mixed import Options, by_formula
 from untrue.functional.native import backend as backend
 from untrue.functional.native.loss import loss as native_loss
@@ -31,7 +33,9 @@ from untrue.penalty.tensors import Costs
 if TYPE_CHECKING:
     from untrue.losses.registry import *  # noqa: F403
 
-__all__ = sorted({"backend", "log1m_softmax", *registry.FUNCTIONS})
+OTHERS = ("backend", "linear_bilinear_loss", "linear_log_bilinear_loss", "log1m_softmax")
+
+__all__ = sorted({*OTHERS, *registry.FUNCTIONS})
 
 
 def __getattr__(name: str) -> Any:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from untrue.losses.hierarchical import HierarchicalLoss as HierarchicalLoss
     from untrue.losses.hierarchical import conditional_softmax_loss as conditional_softmax_loss
     from untrue.losses.hierarchical import hierarchical_loss as hierarchical_loss
+    from untrue.losses.linear_head import LinearHeadLoss as LinearHeadLoss
     from untrue.losses.regression import CostRegressionLoss as CostRegressionLoss
     from untrue.losses.regression import cost_regression_loss as cost_regression_loss
     from untrue.losses.schedule import AlphaSchedule as AlphaSchedule
@@ -236,6 +237,7 @@ BESIDE = {
     "BudgetUpdate": "untrue.losses.budgeted",
     "ExitSchedule": "untrue.losses.exits",
     "KeptEpoch": "untrue.losses.best_epoch",
+    "LinearHeadLoss": "untrue.losses.linear_head",
 }
 
 _BY_NAME = {entry.name: entry for entry in LOSSES}

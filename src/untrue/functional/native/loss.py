@@ -7,6 +7,7 @@ it, or hands it on as it is if there is nothing to scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -29,7 +30,8 @@ INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.u
 SCALARS = {dtype: torch.empty((), dtype=dtype) for dtype in (torch.float32, torch.float64)}
 STRIDED = torch.strided
 # Bound once: these are asked at each call, which for small batches takes as long as the kernel.
-_dispatchers, _tracing, _transforms = (getattr(torch._C, name, None) for name in ASKED)
+_asked: list[Callable[[], Any]] = [getattr(torch._C, name, None) or int for name in ASKED]
+_dispatchers, _tracing, _transforms = _asked
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _is_compiling = torch.compiler.is_compiling
 _n_threads, _is_grad_enabled = torch.get_num_threads, torch.is_grad_enabled
@@ -80,6 +82,33 @@ def loss(options: Options, costs: Costs, logits: Tensor, target: Tensor) -> Tens
     if reduction == "none" and len(shape) != 1:
         value = value.reshape(shape)
     return value if value.dtype is dtype else value.to(dtype)
+
+
+def loss_in_place(
+    options: Options,
+    costs: Costs,
+    logits: Tensor,
+    target: Tensor,
+    scale: float | Tensor,
+    with_gradient: bool,
+) -> Tensor | None:
+    """`scale` times the loss of logits (N, k); their gradient is written over them.
+
+    None if that is for the formulas; the logits are then as they were.
+    """
+    _, alpha, weight, ignore_index, _, smoothing = options
+    if not _are_ordinary(logits, target) or isinstance(alpha, Tensor) or isinstance(scale, Tensor):
+        return None
+    k = costs.n_classes
+    if alpha == 0.0 or not 0.0 <= smoothing <= 1.0 or k < 2 or logits.dtype in HALVES:
+        return None
+    if weight is not None and not _is_weight(weight, k):
+        return None
+    flat = target.to(torch.int64).contiguous()
+    described = describe(costs, flat, ignore_index, logits.dtype)
+    if described is None:
+        return None
+    return run(logits, options, flat, described, logits if with_gradient else None, scale)
 
 
 def run(
