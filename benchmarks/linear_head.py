@@ -53,12 +53,9 @@ def main() -> None:
     print(
         f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads; {described()}"
     )
-    sizes = SIZES
-    if options.only:
-        n, k = map(int, options.only.split("x"))
-        sizes = ((n, k),)
+    sizes = [options.only.split("x")] if options.only else SIZES
     rows: list[dict[str, object]] = []
-    for n, k in sizes:
+    for n, k in [(int(n), int(k)) for n, k in sizes]:
         rows += measured(n, k, options.processes, options.steps)
     if not options.only:
         print(record.write("linear_head", rows))
@@ -136,7 +133,7 @@ def step(name: str, n: int, k: int, steps: int) -> tuple[float, float]:
         for x in given:
             x.grad = None
         started = time.perf_counter()
-        loss(slice(None)).backward()
+        torch.autograd.backward(loss(slice(None)))
         taken.append(time.perf_counter() - started)
     gradients = sum(x.numel() * x.element_size() for x in given)
     return min(taken), (held("VmHWM") - before - gradients) / 1e6
