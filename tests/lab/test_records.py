@@ -14,7 +14,7 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.lab.design import Setup, made_from, option_types
-from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
+from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig, Start
 from untrue.losses import registry
 
 ZONE = PenaltySpec("zone", 1.0, 0.0, cells=((0, 1), (2, 0)), normalization="rows")
@@ -49,6 +49,8 @@ OTHER_VALUES = {
     "small_count": 10,
     "score_on": (COSTS,),
     "calibrate": True,
+    "keep_weights": True,
+    "start": Start("0123456789abcdef", 12),
 }
 OTHER_SETUPS = {
     "data": "mnist",
@@ -76,7 +78,7 @@ OTHER_SETUPS = {
 def test_the_id_depends_on_every_field_but_the_scoring(field: str) -> None:
     start = dataclasses.replace(TREATED, setup=setup(validation=20))
     changed = dataclasses.replace(start, **{field: OTHER_VALUES[field]})
-    assert (changed.run_id == start.run_id) == (field in ("score_on", "calibrate"))
+    assert (changed.run_id == start.run_id) == (field in ("score_on", "calibrate", "keep_weights"))
 
 
 @pytest.mark.parametrize("option", sorted(option_types(Setup)))
@@ -131,6 +133,7 @@ def test_ids_are_those_of_every_process() -> None:
         BASELINE,
         dataclasses.replace(TREATED, score_on=(COSTS, ZONE), small_classes=(1, 2), small_count=0),
         dataclasses.replace(RIVAL, penalty=MATRIX, score_on=(MATRIX,)),
+        dataclasses.replace(TREATED, start=Start("0123456789abcdef", 12), keep_weights=True),
     ],
 )
 def test_configs_survive_json(config: RunConfig) -> None:

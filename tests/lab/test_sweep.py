@@ -150,7 +150,7 @@ def test_small_samples_without_a_baseline_say_so(tmp_path: Path, grouped: Datase
     unlucky = InThisProcess(grouped, broken=("digits baseline seed=0",))
     with (
         Store.write(tmp_path) as store,
-        pytest.raises(UntrueError, match="Not every baseline of this small-sample exp"),
+        pytest.raises(UntrueError, match="Not every baseline is there that other runs"),
     ):
         go(store, plan, unlucky, grouped)
 

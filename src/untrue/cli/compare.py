@@ -64,6 +64,7 @@ def compare(
         str, typer.Option(help="smoke (minutes), desk (an hour on two cores) or paper.")
     ] = "desk",
     runs: options.Runs = options.USUAL_RUNS,
+    warm: options.WarmStart = options.FROM_NOTHING,
     training: options.Training = options.USUAL_TRAINING,
     optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
     target: Annotated[str | None, reading("The column to learn.")] = None,
@@ -81,6 +82,7 @@ def compare(
 
     from untrue.lab import comparison
     from untrue.lab.design import with_given
+    from untrue.lab.warm import begun, split_options
 
     console = Console(soft_wrap=True, highlight=False)
     named = comparison.read_methods(methods)
@@ -89,6 +91,7 @@ def compare(
     given: dict[str, Any] = {}
     for group in (runs, training, optimizing):
         given |= options.given(group)
+    given, short = split_options(given, warm.start_from)
     plan, notes = comparison.comparison_plan(
         found.info,
         comparison.read_costs(penalty, found.info),
@@ -98,7 +101,8 @@ def compare(
     )
     for note in notes:
         say(console, note)
-    done = sweep_into(out, plan, found, machine, scale=scale, console=console)
+    whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
+    done = sweep_into(out, whole, found, machine, scale=scale, console=console)
     if machine.dry_run:
         return
     if not done.done:

@@ -38,8 +38,8 @@ def machine(what: str) -> Any:
     return typer.Option(help=what, rich_help_panel=MACHINE)
 
 
-def runs(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=RUNS)
+def runs(what: str, **more: Any) -> Any:
+    return typer.Option(help=what, rich_help_panel=RUNS, **more)
 
 
 def names(text: str | None) -> list[str] | None:
@@ -132,6 +132,25 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmStart:
+    """Runs that go on from the weights of others, and weights that are kept for it."""
+
+    start_from: Annotated[
+        str | None,
+        runs(
+            "Go on from trained weights: `baseline` trains plain cross-entropy once a repetition, "
+            "and every loss goes on from it for a few epochs (3 unless --epochs says; this and the "
+            "other training options are then of these epochs); or a directory with such runs, made "
+            "with --keep-weights.",
+            metavar="baseline|DIR",
+        ),
+    ] = None
+    keep_weights: Annotated[
+        bool, runs("Keep the weights of the runs, so that others can go on from them.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """Where many models are trained."""
 
@@ -184,7 +203,7 @@ class Reading:
 
 # The defaults of parameters that are groups: nothing is given.
 USUAL_TRAINING, USUAL_OPTIMIZER, USUAL_RUNS = Training(), Optimizer(), Runs()
-THIS_MACHINE, USUAL_READING = Machine(), Reading()
+THIS_MACHINE, USUAL_READING, FROM_NOTHING = Machine(), Reading(), WarmStart()
 
 # A person's own data.
 Data = Annotated[

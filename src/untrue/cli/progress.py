@@ -52,7 +52,8 @@ class Clock:
     def see(self, event: Event) -> None:
         """Take in what happened, at this moment."""
         if isinstance(event, Started):
-            self._pace.start(event.config.run_id)
+            config = event.config
+            self._pace.start(config.run_id, relative=self._pace.relative(config))
         elif isinstance(event, Advanced):
             at = event.progress
             share = (at.epoch - 1 + at.step / at.steps) / at.epochs
@@ -60,7 +61,10 @@ class Clock:
         else:
             well = event.result.status == "ok"
             # Its own seconds: the first run also waits for its process to start.
-            seconds = event.result.provenance.seconds if well else None
+            seconds = None
+            if well:
+                relative = self._pace.relative(event.result.config)
+                seconds = event.result.provenance.seconds / relative
             self._pace.end(event.result.run_id, seconds)
             self.done += well
             self.failed += not well

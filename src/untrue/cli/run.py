@@ -52,6 +52,7 @@ def run(
     small_count: Annotated[str | None, axis("Images left of small classes: 0,10,50")] = None,
     exits: Annotated[str | None, axis("Exits of the network, in the experiment exits.")] = None,
     runs: options.Runs = options.USUAL_RUNS,
+    warm: options.WarmStart = options.FROM_NOTHING,
     training: options.Training = options.USUAL_TRAINING,
     optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
     augment: Annotated[
@@ -67,6 +68,7 @@ def run(
     from rich.console import Console
 
     from untrue.lab import experiments, plans, run_data
+    from untrue.lab.warm import begun, split_options
 
     values: dict[str, Any] = {}
     if experiment.endswith(".toml"):
@@ -81,15 +83,17 @@ def run(
     other = {"data": data, "augment": augment, "shift": shift}
     values |= {n: v for n, v in other.items() if v is not None}
     chosen = experiments.find(experiment)
+    values, short = split_options(values, warm.start_from)
     # Planned before the data are read or fetched, so that what makes no sense is refused first.
     name = plans.paper_plan(chosen, scale=scale, overrides=values).design.setup.data
     found = run_data.known(name) if machine.dry_run else run_data.named(name, machine.data_dir)
     plan = plans.paper_plan(
         chosen, scale=scale, overrides=values, train_images=found.info.train_images
     )
+    whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     console = Console(soft_wrap=True, highlight=False)
     place = out or Path("runs") / plan.name
-    done = sweep_into(place, plan, found, machine, scale=scale, console=console)
+    done = sweep_into(place, whole, found, machine, scale=scale, console=console)
     if not machine.dry_run:
         say(console, str(done.store))
     if done.failed:

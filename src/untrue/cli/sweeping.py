@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,21 +68,31 @@ def sweep_into(
     from untrue.lab import sweep
     from untrue.lab.executor import LocalProcesses
     from untrue.lab.run_data import KnownData
+    from untrue.lab.warm import WarmPlan, copy_starts
 
     info = data.info
     data.check(plan.configs(info)[0])
     jobs, threads = share_cores(machine.jobs, machine.threads, machine.device)
     with store_in(place, dry_run=machine.dry_run) as store:
-        planned = sweep.plan_sweep(store, plan, info, scale=scale, command=shown_command())
+        at_hand: list[str] = []
+        if isinstance(plan, WarmPlan):
+            at_hand = [config.run_id for config in plan.found]
+            if not machine.dry_run:
+                copy_starts(plan, store)
+        planned = sweep.plan_sweep(
+            store, plan, info, scale=scale, command=shown_command(), at_hand=at_hand
+        )
         if not (machine.dry_run or isinstance(data, KnownData)):
             sweep.note(store, planned, data)
         ahead = sweep.outlook(store, planned, retry_failed=machine.retry_failed)
-        pace = pace_of(store, planned, info, jobs=jobs)
-        stored = pace.left(ahead.todo)
+        whole = plan.configs(info, store.result)
+        pace = pace_of(store, planned, whole[-1], info, jobs=jobs)
+        load = load_of(store, whole, ahead, retry_failed=machine.retry_failed)
+        stored = pace.left(load)
         if stored is not None:
             how_long = f"{stored} by the runs that are stored"
         elif machine.dry_run:
-            how_long = guess(planned, ahead.todo, info, jobs=jobs, threads=threads)
+            how_long = guess(whole[-1], load, info, jobs=jobs, threads=threads)
         else:
             how_long = "how long will show once the first is under way"
         say(console, greeting(planned, ahead, how_long, jobs=jobs))
@@ -91,7 +101,7 @@ def sweep_into(
         failed = 0
         if ahead.todo:
             executor = LocalProcesses(
-                jobs, threads, info, machine.device, machine.data_dir, data.own
+                jobs, threads, info, machine.device, machine.data_dir, data.own, store.path.parent
             )
             events = sweep.run(
                 store, plan, info, planned, executor, retry_failed=machine.retry_failed
@@ -146,24 +156,35 @@ def kind_of_device(device: str | None) -> str:
     return pick_device(device).type
 
 
-def pace_of(store: Store, sweep: Sweep, info: DatasetInfo, *, jobs: int) -> Pace:
-    """How fast the runs of a sweep go, as far as the store tells."""
+def pace_of(store: Store, sweep: Sweep, like: RunConfig, info: DatasetInfo, *, jobs: int) -> Pace:
+    """How fast runs like one go, as far as the runs of a sweep in the store tell."""
     from untrue.lab.time_estimate import Pace, least_share, stored
 
-    like: RunConfig = sweep.configs[0]
     seen = stored(store.results(sweep), like, info.train_images)
-    return Pace(jobs, seen, least_share(like))
+    return Pace(jobs, seen, least_share(like), like)
 
 
-def guess(sweep: Sweep, todo: int, info: DatasetInfo, *, jobs: int, threads: int) -> str:
+def load_of(
+    store: Store, whole: Sequence[RunConfig], ahead: Outlook, *, retry_failed: bool
+) -> float:
+    """What is to be made, in runs like the last: those that others start from take longer."""
+    from untrue.lab.time_estimate import relative
+
+    status = store.status()
+    known = {run for run, state in status.items() if state == "ok" or not retry_failed}
+    left = [config for config in whole if config.run_id not in known]
+    extra = sum(relative(config, whole[-1]) - 1.0 for config in left)
+    return max(ahead.todo + extra, 0.0) if ahead.todo else 0.0
+
+
+def guess(like: RunConfig, load: float, info: DatasetInfo, *, jobs: int, threads: int) -> str:
     """The time a dry run shows: a rough guess by the network's size, marked as one."""
     from untrue.lab.time_estimate import guessed
 
-    like: RunConfig = sweep.configs[0]
     one = guessed(like, info.train_images, threads=threads)
-    if one is None or not todo:
+    if one is None or not load:
         return "how long is measured as they are made"
-    return f"as a rough guess by the network's size, {one.times(todo / min(jobs, todo))}"
+    return f"as a rough guess by the network's size, {one.times(max(load / jobs, 1.0))}"
 
 
 def greeting(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:

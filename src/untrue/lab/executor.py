@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from untrue.lab.machine import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
+from untrue.lab.store import Store
 
 if TYPE_CHECKING:
     from untrue.lab.own_data import OwnData
@@ -51,10 +52,12 @@ class Advanced:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Finished:
-    """A run has ended, well or not. A baseline brings its test probabilities (N, k)."""
+    """A run has ended, well or not. A baseline brings its test probabilities (N, k), and a run
+    whose weights are kept its network as safetensors."""
 
     result: RunResult
     probs: npt.NDArray[np.float32] | None = None
+    weights: bytes | None = None
 
 
 Event = Started | Advanced | Finished
@@ -74,7 +77,8 @@ class LocalProcesses:
 
     threads is part of what decides a result to the last bit, so it never depends on how many
     runs are left. info: of the data set, which is hashed once and not by each process. own: the
-    runs are on a person's own data, not on one known by its name.
+    runs are on a person's own data, not on one known by its name. store: the directory that has
+    the weights of runs that others go on from.
     """
 
     jobs: int
@@ -83,6 +87,7 @@ class LocalProcesses:
     device: str | None = None
     data_dir: str | Path | None = None
     own: OwnData | None = None
+    store: Path | None = None
 
     def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
         todo = deque(configs)
@@ -199,8 +204,7 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
         started = time.perf_counter()
         try:
             trained = train(config, pipe.send)
-            kept = trained.probs if config.is_baseline else None
-            finished = Finished(trained.result, kept)
+            finished = finished_with(config, trained)
         except Exception:  # noqa: BLE001 - whatever it was, it is the result of this run
             finished = Finished(
                 failure(
@@ -224,7 +228,12 @@ def _on_named_data(local: LocalProcesses) -> Train:
 
     read = lru_cache(maxsize=1)(lambda name: load(name, local.data_dir))
     return lambda config, tell: train(
-        config, read(config.setup.data), info=local.info, device=local.device, on_progress=tell
+        config,
+        read(config.setup.data),
+        info=local.info,
+        device=local.device,
+        weights=_weights(local, config),
+        on_progress=tell,
     )
 
 
@@ -234,8 +243,32 @@ def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
 
     read = cache(own.open)
     return lambda config, tell: train(
-        config, read(), info=local.info, device=local.device, on_progress=tell
+        config,
+        read(),
+        info=local.info,
+        device=local.device,
+        weights=_weights(local, config),
+        on_progress=tell,
     )
+
+
+def finished_with(config: RunConfig, trained: Trained) -> Finished:
+    """The event of a run that ended well, with what is kept of it."""
+    from untrue.networks.weights import to_bytes
+
+    return Finished(
+        trained.result,
+        trained.probs if config.is_baseline else None,
+        to_bytes(trained.network) if config.keep_weights else None,
+    )
+
+
+def _weights(local: LocalProcesses, config: RunConfig) -> bytes | None:
+    """The weights that a run goes on from."""
+    if config.start is None or local.store is None:
+        return None
+    with Store.read(local.store) as store:
+        return store.weights(config.start.run_id)
 
 
 def _die_with_parent() -> None:

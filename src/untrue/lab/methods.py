@@ -36,7 +36,8 @@ class Method:
 
     scores: outputs -> (N, k); the method's own answer is the class of the greatest score.
     probabilistic: the softmax of the scores is what the model holds for probable. link: how a loss
-    by costs moves it.
+    by costs moves it. new_head: the outputs are no logits of the classes, so that the last layer of
+    a network that gives those is of no use to it.
     """
 
     objective: Objective
@@ -44,6 +45,7 @@ class Method:
     scores: Callable[[Tensor], Tensor] = lambda outputs: outputs
     probabilistic: bool = True
     link: Link | None = None
+    new_head: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -75,10 +77,10 @@ def build(config: RunConfig, info: DatasetInfo) -> Method:
         strength = None if config.knob is None else config.knob[1]
         loss: Any = entry.make(*needs, strength=strength)
     if entry.outputs == "nodes":
-        return Method(loss, loss.n_outputs, loss.log_probs)
+        return Method(loss, loss.n_outputs, loss.log_probs, new_head=True)
     if entry.outputs == "costs":
         # The outputs are costs: the least is the answer, and they say nothing about probability.
-        return Method(loss, k, lambda outputs: -outputs, probabilistic=False)
+        return Method(loss, k, lambda outputs: -outputs, probabilistic=False, new_head=True)
     if config.penalty is not None and config.loss in registry.MIXED:
         link = Link(config.loss, config.alpha, scoring.penalty(config.penalty, info))
         return Method(loss, k, link=link)

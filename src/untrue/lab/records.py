@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.lab.design import Setup
-from untrue.lab.run_config import METHODS, RunConfig
+from untrue.lab.run_config import METHODS, RunConfig, Start
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "RunConfig",
     "RunResult",
     "Setup",
+    "Start",
     "Sweep",
     "Validated",
 ]

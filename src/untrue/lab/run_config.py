@@ -18,11 +18,21 @@ from untrue.losses import registry
 METHODS = tuple(entry.label for entry in registry.COMPARED)
 # Raised when a release trains in a way that gives other numbers for the same config.
 FORMAT = 1
+# Fields of a config that change what is kept of a run, and not what is trained.
+AFTER = ("score_on", "calibrate", "keep_weights")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """The run whose weights another goes on from, and how many epochs it was to have."""
+
+    run_id: str
+    epochs: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunConfig:
-    """One model to train. All but the last two fields determine the result and its `run_id`.
+    """One model to train. All fields but those of `AFTER` determine the result and its `run_id`.
 
     loss, alpha, penalty: the objective; a baseline is ("cross-entropy", 0, None). Losses whose
     knob is not alpha (`untrue.losses.registry`) have alpha 0 and a `strength`, its value.
@@ -34,6 +44,8 @@ class RunConfig:
     calibrate: decide by them once more, at the temperature that suits the validation images.
     exit_costs: with several exits, the penalty of each: "same" at all, or A(l) by the groups of
     the penalty, as the paper's text has it or as it is printed (see `Penalty.for_exit`).
+    start: the run it goes on from, of the same seed, data and network; the setup says for how long.
+    keep_weights: they are stored beside the result, so that others can go on from them.
     """
 
     setup: Setup
@@ -47,6 +59,8 @@ class RunConfig:
     score_on: tuple[PenaltySpec, ...] = ()
     calibrate: bool = False
     exit_costs: Literal["same", "text", "printed"] = "same"
+    start: Start | None = None
+    keep_weights: bool = False
 
     def __post_init__(self) -> None:
         known = [entry.name for entry in registry.COMPARED]
@@ -122,7 +136,7 @@ class RunConfig:
         Fields at their defaults are left out, so that one that is new renames no run.
         """
         fields = {"format": FORMAT, **_set_fields(self)}
-        for after_training in ("score_on", "calibrate"):
+        for after_training in AFTER:
             fields.pop(after_training, None)
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -137,6 +151,8 @@ class RunConfig:
             parts.append(f"n={self.penalty.zone_size}")
         if self.small_count is not None:
             parts.append(f"small={self.small_count}")
+        if self.start is not None:
+            parts.append("continued")
         if self.setup.exits > 1:
             parts.append(f"exits={self.setup.exits}")
         if self.exit_costs != "same":
@@ -150,6 +166,7 @@ class RunConfig:
             "setup": self.setup.to_dict(),
             "penalty": None if self.penalty is None else self.penalty.to_dict(),
             "score_on": [spec.to_dict() for spec in self.score_on],
+            "start": None if self.start is None else fields_of(self.start),
         }
 
     @classmethod
@@ -159,6 +176,8 @@ class RunConfig:
             fields["penalty"] = PenaltySpec.from_dict(fields["penalty"])
         fields["score_on"] = tuple(PenaltySpec.from_dict(spec) for spec in fields["score_on"])
         fields["small_classes"] = tuple(fields["small_classes"])
+        if fields.get("start") is not None:
+            fields["start"] = Start(**fields["start"])
         return cls(**fields)
 
 

@@ -2,6 +2,7 @@
 
 run      by run id: config, confusion matrix, decisions, losses, provenance; of baselines also
          the test probabilities
+weights  by run id: a network's numbers as safetensors, of runs that others go on from
 sweep    by name: what was asked for, with the config of every run, so that gaps can be named
 dataset  by name: class names, groups, fingerprint
 
@@ -39,10 +40,10 @@ from untrue.lab.specs import fields_of
 from untrue.storage import Damaged, Entry, Storage, StorageError, entry_id, read_as
 
 FILE = "runs.sqlite"
-RUN, SWEEP, DATASET = "run", "sweep", "dataset"
+RUN, SWEEP, DATASET, WEIGHTS = "run", "sweep", "dataset", "weights"
 OTHER = "Choose another --out."
 CONFUSION, PROBS, TRAIN = "confusion", "probs", "train confusion"
-SURE, HIGH = "confidence", "high confidence"
+SURE, HIGH, SAFETENSORS = "confidence", "high confidence", "safetensors"
 STATES = ("ok", "failed")
 # What of a run has confusion matrices of its own: the name of its arrays, and of its field.
 _NESTED = {"decision": "decisions", "exit": "exits", "stop": "stops"}
@@ -88,9 +89,22 @@ class Store:
     ) -> None:
         self._storage.close()
 
-    def add(self, result: RunResult, *, probs: npt.NDArray[np.float32] | None = None) -> None:
-        """Store one run whole, or not at all. A run of the same id is replaced."""
-        self._storage.put(_from_run(result, probs))
+    def add(
+        self,
+        result: RunResult,
+        *,
+        probs: npt.NDArray[np.float32] | None = None,
+        weights: bytes | None = None,
+    ) -> None:
+        """Store one run whole, or not at all. A run of the same id is replaced.
+
+        weights: its network as safetensors, in an entry of its own.
+        """
+        entries = [_from_run(result, probs)]
+        if weights is not None:
+            label, content = f"weights of {result.config.label}", np.frombuffer(weights, np.uint8)
+            entries.append(Entry(WEIGHTS, result.run_id, label, {}, {SAFETENSORS: content}))
+        self._storage.put(*entries)
 
     def add_decisions(self, run_id: str, decisions: Iterable[Decision]) -> None:
         """Score a finished run on more cost matrices; one that was there is replaced."""
@@ -143,6 +157,13 @@ class Store:
         entry = self._storage.get(RUN, run_id)
         found = entry.arrays.get(PROBS) if isinstance(entry, Entry) else None
         return None if found is None else found.astype(np.float32)
+
+    def weights(self, run_id: str) -> bytes | None:
+        """The weights of a run as safetensors; None when they were not kept or are damaged."""
+        return _whole(_read(self._storage.get(WEIGHTS, run_id), _to_weights))
+
+    def has_weights(self, run_id: str) -> bool:
+        return self.weights(run_id) is not None
 
     def sweeps(self) -> list[Sweep]:
         """What was asked for in this directory, by name."""
@@ -261,6 +282,13 @@ def _square(entry: Entry, name: str, k: int, kind: type[np.generic]) -> npt.NDAr
     return found
 
 
+def _to_weights(entry: Entry) -> bytes:
+    found = entry.arrays[SAFETENSORS]
+    if found.dtype != np.uint8 or found.ndim != 1:
+        raise ValueError("the weights are no bytes")
+    return found.tobytes()
+
+
 def _to_sweep(entry: Entry) -> Sweep:
     return Sweep.from_dict(entry.facts)
 
@@ -270,4 +298,9 @@ def _to_dataset(entry: Entry) -> DatasetInfo:
 
 
 # How each kind of entry is read; what they cannot read is damaged.
-READERS = {RUN: _to_run, SWEEP: _to_sweep, DATASET: _to_dataset}
+READERS: dict[str, Callable[[Entry], object]] = {
+    RUN: _to_run,
+    SWEEP: _to_sweep,
+    DATASET: _to_dataset,
+    WEIGHTS: _to_weights,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from untrue.errors import UntrueError
@@ -31,9 +31,23 @@ class Outlook:
     damaged: int = 0
 
 
-def plan_sweep(store: Store, plan: Plan, info: DatasetInfo, *, scale: str, command: str) -> Sweep:
-    """The sweep as far as it can be planned by now."""
-    configs = plan.configs(info, store.result)
+def plan_sweep(
+    store: Store,
+    plan: Plan,
+    info: DatasetInfo,
+    *,
+    scale: str,
+    command: str,
+    at_hand: Collection[str] = (),
+) -> Sweep:
+    """The sweep as far as it can be planned by now: what goes on from another run waits for it.
+
+    at_hand: runs whose weights are there, though not in this store.
+    """
+    planned = plan.configs(info, store.result)
+    starts = {config.start.run_id for config in planned if config.start is not None}
+    ready = {run_id for run_id in starts if run_id in at_hand or store.has_weights(run_id)}
+    configs = tuple(c for c in planned if c.start is None or c.start.run_id in ready)
     return Sweep(plan.name, info.name, scale, command, plan.expected, configs)
 
 
@@ -48,7 +62,8 @@ def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outloo
     """How far the sweep has come."""
     status = store.status()
     ids = {config.run_id for config in sweep.configs}
-    done = sum(status.get(run_id) == "ok" for run_id in ids)
+    again = _without_weights(store, sweep.configs, status)
+    done = sum(status.get(run_id) == "ok" and run_id not in again for run_id in ids)
     failed = sum(status.get(run_id) == "failed" for run_id in ids)
     damaged = len(store.damaged_runs(sweep.configs))
     todo = sweep.expected - done - damaged - (0 if retry_failed else failed)
@@ -77,9 +92,9 @@ def run(
         whole = plan_sweep(store, plan, info, scale=sweep.scale, command=sweep.command)
         if len(whole.configs) == len(sweep.configs):
             raise UntrueError(
-                "Not every baseline of this small-sample experiment is there, so its classes "
-                "cannot be chosen. See `untrue status`: failed runs are made again with "
-                "--retry-failed, damaged ones after `untrue status --repair`."
+                "Not every baseline is there that other runs of this experiment wait for. See "
+                "`untrue status`: failed runs are made again with --retry-failed, damaged "
+                "ones after `untrue status --repair`."
             )
         sweep = whole
         store.add_sweep(sweep)
@@ -100,17 +115,30 @@ def make(
     tried = set() if tried is None else tried
     status = store.status()
     damaged = {config.run_id for config in store.damaged_runs(sweep.configs)}
+    again = _without_weights(store, sweep.configs, status)
     missing = [
         config
         for config in sweep.configs
         if config.run_id not in tried | damaged
-        and (config.run_id not in status or (retry_failed and status[config.run_id] != "ok"))
+        and (
+            config.run_id not in status
+            or config.run_id in again
+            or (retry_failed and status[config.run_id] != "ok")
+        )
     ]
     tried.update(config.run_id for config in missing)
     for event in executor.run(missing):
         if isinstance(event, Finished):
-            store.add(event.result, probs=event.probs)
+            store.add(event.result, probs=event.probs, weights=event.weights)
         yield event
+
+
+def _without_weights(
+    store: Store, configs: Sequence[RunConfig], status: Mapping[str, str]
+) -> set[str]:
+    """Finished runs whose weights are to be kept and are not there: they are made again."""
+    kept = (c.run_id for c in configs if c.keep_weights and status.get(c.run_id) == "ok")
+    return {run_id for run_id in kept if not store.has_weights(run_id)}
 
 
 def _score_baselines(store: Store, configs: Sequence[RunConfig], data: RunData) -> None:

@@ -62,12 +62,13 @@ class _UnderWay:
     first: float = 0.0
     share: float = 0.0
     now: float = 0.0
+    relative: float = 1.0
 
     def seconds(self) -> float | None:
-        """What the whole of it will take at its pace, once that is known."""
+        """What a usual run will take at its pace, once that is known."""
         if self.since is None or self.now - self.since < FIRST_SECONDS or self.share <= self.first:
             return None
-        return (self.now - self.since) / (self.share - self.first)
+        return (self.now - self.since) / (self.share - self.first) / self.relative
 
 
 @dataclass(slots=True)
@@ -77,16 +78,22 @@ class Pace:
     jobs          runs at a time
     ended         seconds of runs that ended before; forgotten when one of these ends
     least_share   of its epochs a run may end early by
+    like          a usual run: the time of others counts by their epochs beside its; None: all alike
     """
 
     jobs: int
     ended: Sequence[float] = ()
     least_share: float = 1.0
+    like: RunConfig | None = None
     own: list[float] = field(default_factory=list)
     under_way: dict[str, _UnderWay] = field(default_factory=dict)
 
-    def start(self, run: str) -> None:
-        self.under_way[run] = _UnderWay()
+    def relative(self, config: RunConfig) -> float:
+        """The work of a run, in usual runs."""
+        return 1.0 if self.like is None else relative(config, self.like)
+
+    def start(self, run: str, *, relative: float = 1.0) -> None:
+        self.under_way[run] = _UnderWay(relative=relative)
 
     def advance(self, run: str, share: float, now: float) -> None:
         """A run has done a share of its steps."""
@@ -116,12 +123,12 @@ class Pace:
         low, high = min(paces) / UNDER_WAY, max(paces) * UNDER_WAY
         return TimeRange(low * self.least_share, high)
 
-    def left(self, waiting: int) -> TimeRange | None:
+    def left(self, waiting: float) -> TimeRange | None:
         """The time until all runs have ended, with so many yet to start."""
         one = self.one_run()
         if one is None:
             return None
-        open_shares = [1.0 - at.share for at in self.under_way.values()]
+        open_shares = [(1.0 - at.share) * at.relative for at in self.under_way.values()]
         longest = 1.0 if waiting else max(open_shares, default=0.0)
         rounds = (waiting + sum(open_shares)) / self.jobs
         # At best all processes end together; at worst the longest run starts when the others end
@@ -136,6 +143,11 @@ def cost(config: RunConfig, train_images: int) -> int:
     setup = config.setup
     kept = min(setup.limit_train or train_images, train_images) - setup.validation
     return max(kept, 1) * setup.training.epochs
+
+
+def relative(config: RunConfig, like: RunConfig) -> float:
+    """The epochs of a run beside those of another."""
+    return config.setup.training.epochs / like.setup.training.epochs
 
 
 def stored(results: Iterable[RunResult], like: RunConfig, train_images: int) -> list[float]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from untrue.errors import ArgumentError
 from untrue.lab import methods, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.exit_scores import score_exits
@@ -22,7 +23,7 @@ from untrue.lab.splits import describe, split
 from untrue.networks import choose, parameter_count
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples
-from untrue.training.loop import train_new
+from untrue.training.loop import Weights, train_new
 from untrue.training.machine import pick_device
 from untrue.training.progress import Progress
 from untrue.training.splits import limited
@@ -54,14 +55,21 @@ def train(
     *,
     info: DatasetInfo | None = None,
     device: str | None = None,
+    weights: bytes | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Trained:
     """Train the model of `config` on a data set of the lab or a person's own, and score it.
 
-    info: of the data, which are hashed when it is not given.
+    info: of the data, which are hashed when it is not given. weights: those it goes on from, as
+    safetensors, where the config has a `start`.
     Raises `DivergedError` when the loss or a gradient is no longer finite.
     """
     started = time.perf_counter()
+    if (config.start is None) != (weights is None):
+        raise ArgumentError(
+            f"`weights` are for a run that goes on from another: {config.label} has "
+            f"{'none to go on from' if weights else f'to go on from run {config.start}'}."
+        )
     place = pick_device(device)
     info = info or (data.info if isinstance(data, Opened) else describe(data))
     method = methods.build(config, info)
@@ -75,6 +83,7 @@ def train(
         Examples.place(*parts.train, place),
         setup.training,
         seed=config.seed,
+        start=None if weights is None else Weights(weights, new_head=method.new_head),
         watched=watched if setup.training.patience else None,
         on_progress=on_progress,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from untrue.errors import DivergedError
 from untrue.losses import AlphaSchedule
 from untrue.networks import NetworkSpec, from_spec, place
 from untrue.networks.normalize import learn_scale
+from untrue.networks.weights import from_bytes, take_over
 from untrue.training.evaluation import Objective, batch_loss, exits, mean_loss
 from untrue.training.examples import Examples, batches
 from untrue.training.machine import keep_memory, reproducible
@@ -29,6 +31,14 @@ CHECK_EVERY = 100
 Tell = Callable[[Progress], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights to go on from, as safetensors. new_head: the last layer starts anew all the same."""
+
+    content: bytes
+    new_head: bool = False
+
+
 def train_new(
     spec: NetworkSpec,
     objective: Objective,
@@ -37,16 +47,20 @@ def train_new(
     *,
     seed: int = 0,
     watched: Examples | None = None,
+    start: Weights | None = None,
     on_progress: Tell | None = None,
 ) -> tuple[nn.Module, History]:
     """A new network of a spec, trained where the examples are.
 
     Every network of a spec and seed starts from the same weights and sees the same batches.
+    start: the weights to go on from instead; a last layer of other outputs starts anew.
     """
     check_seed(seed)
     with reproducible(seed, examples.device):
         network = place(from_spec(spec), examples.device)
         learn_scale(network, examples.inputs)
+        if start is not None:
+            take_over(network, from_bytes(start.content), new_head=start.new_head)
         history = train(
             network,
             objective,

@@ -62,6 +62,7 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
     with Store.read(directory) as store:
         sweeps = collect(store)
         planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
+        planned |= {run.run_id for sweep in sweeps for run in sweep.starts}
         stray = len(store.status().keys() - planned)
         damage = _damage(store, sweeps)
     shown = [sweep for sweep in sweeps if sweep.rows]
@@ -221,6 +222,7 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
             f"{_between(epochs)} epochs, batch {setup.training.batch_size}, "
             f"{setup.training.optimizer_line()}",
         ),
+        *_started(collected),
         ("penalty in training", f"normalised: {', '.join(norms) or 'not used yet'}"),
         ("hardware", "; ".join(hardware)),
         ("versions", "; ".join(versions)),
@@ -228,6 +230,24 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
     ]
     prefix = f"{sweep.name}: " if several else ""
     return [(f"{prefix}{name}", value) for name, value in facts]
+
+
+def _started(collected: Collected) -> list[tuple[str, str]]:
+    """What the runs went on from, where they did."""
+    good = [run for run in collected.starts if run.status == "ok"]
+    if not good:
+        return []
+    right = [100 * run.confusion.trace() / run.confusion.sum() for run in good]
+    setup = good[0].config.setup
+    shown = f"{min(right):.2f}" if len(right) == 1 else f"{min(right):.2f} to {max(right):.2f}"
+    return [
+        (
+            "started from",
+            f"{len(good)} networks trained whole by cross-entropy ("
+            f"{setup.training.epochs} epochs, {setup.training.optimizer_line()}; {shown} % right); "
+            "every loss, cross-entropy too, went on from the one of its repetition",
+        )
+    ]
 
 
 def _between(values: list[int]) -> str:

@@ -112,7 +112,7 @@ class Collected:
     """A sweep with what is there of it. missing: planned and not made yet.
 
     damaged: in the store, but not to be trusted. unplanned: models whose configs wait for the
-    results of others.
+    results of others. starts: the runs whose weights the others went on from.
     """
 
     sweep: Sweep
@@ -122,6 +122,7 @@ class Collected:
     missing: tuple[RunConfig, ...]
     damaged: tuple[RunConfig, ...]
     rows: tuple[Row, ...]
+    starts: tuple[RunResult, ...] = ()
 
     @property
     def unplanned(self) -> int:
@@ -163,7 +164,10 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
-    found = [(config, store.run(config.run_id)) for config in sweep.configs]
+    starts = {config.start.run_id: config.start for config in sweep.configs if config.start}
+    # What others went on from is no baseline of theirs: cross-entropy is continued as they are.
+    configs = [config for config in sweep.configs if config.run_id not in starts]
+    found = [(config, store.run(config.run_id)) for config in configs]
     runs = [(config, run) for config, run in found if isinstance(run, RunResult)]
     good = [(config, run) for config, run in runs if run.status == "ok"]
     small = next((c.small_classes for c in sweep.configs if c.small_classes), ())
@@ -175,6 +179,7 @@ def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
         missing=tuple(config for config, run in found if run is None),
         damaged=tuple(config for config, run in found if isinstance(run, Damaged)),
         rows=tuple(row for config, run in good for row in _rows(sweep, config, run, info, small)),
+        starts=tuple(run for run_id in starts if (run := store.result(run_id)) is not None),
     )
 
 

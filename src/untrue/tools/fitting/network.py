@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from untrue.losses import registry
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
-from untrue.networks.normalize import scale_of
-from untrue.optional import need
+from untrue.networks.weights import check_values, from_bytes, to_bytes
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.learners import Encoding, Fitted, Tell
 from untrue.training import Settings
@@ -27,7 +26,6 @@ from untrue.training.loop import train_new
 from untrue.training.progress import duration
 from untrue.training.splits import Split
 
-PURPOSE = "A model folder"
 WORTH_SAYING = 5.0
 """Seconds below which nobody asks how long a training takes."""
 
@@ -52,9 +50,7 @@ class NetworkPredictor:
         return np.asarray(logits_of(self.network, inputs), dtype=np.float64)
 
     def content(self) -> bytes:
-        weights = {name: value.contiguous() for name, value in self.network.state_dict().items()}
-        made: bytes = need("safetensors.torch", PURPOSE).save(weights)
-        return made
+        return to_bytes(self.network)
 
     def description(self) -> dict[str, Any]:
         return {"kind": "network", **asdict(self.spec), "inputs": list(self.spec.inputs)}
@@ -190,7 +186,7 @@ def load(description: Mapping[str, Any], content: bytes) -> NetworkPredictor:
     )
     if spec.name not in NETWORKS:
         raise ValueError(f"network {spec.name!r}")
-    network = _filled(spec, need("safetensors.torch", PURPOSE).load(content))
+    network = _filled(spec, from_bytes(content))
     network.eval()
     return NetworkPredictor(spec, network)
 
@@ -204,13 +200,5 @@ def _filled(spec: NetworkSpec, weights: Mapping[str, Tensor]) -> nn.Module:
         network = from_spec(spec)
     kinds = {name: value.dtype for name, value in network.state_dict().items()}
     network.load_state_dict(weights, assign=True)
-    for name, value in network.state_dict().items():
-        if value.dtype != kinds[name] or not bool(torch.isfinite(value).all()):
-            kind = str(kinds[name]).removeprefix("torch.")
-            raise ValueError(f"weights {name!r} must be finite numbers in {kind}")
-        if name.endswith("running_var") and bool((value < 0).any()):
-            raise ValueError(f"weights {name!r} are variances and must not be negative")
-    first = scale_of(network)
-    if first is not None and not bool((first.scale > 0).all()):
-        raise ValueError("the scale of the pixels must be positive")
+    check_values(network, kinds)
     return network

@@ -1,0 +1,226 @@
+"""Runs that go on from the weights of a finished one, with another loss, for a few epochs.
+
+A repetition has one start: plain cross-entropy, trained whole. Every run of the plan then goes on
+from its weights, cross-entropy too and for as long, so that a difference is the loss's and not the
+extra epochs'. No torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from untrue.errors import ArgumentError
+from untrue.lab.comparison import ComparisonPlan
+from untrue.lab.design import Design, Setup
+from untrue.lab.plans import NOTHING, Finished, PaperPlan, Plan
+from untrue.lab.records import DatasetInfo, RunConfig, Start
+from untrue.lab.store import Store
+from untrue.training import Settings
+
+BASELINE = "baseline"
+OPTIONS = tuple(field.name for field in dataclasses.fields(Settings))
+EPOCHS = 3
+SLOWER = 4.0
+P = TypeVar("P", PaperPlan, ComparisonPlan)
+
+
+def continuation(training: Settings, given: Mapping[str, Any] | None = None) -> Settings:
+    """How a training of these settings is gone on with: 3 epochs at a quarter of the rate, which
+    falls to 0; then what was given instead.
+
+    >>> how = continuation(Settings(epochs=12, learning_rate=0.4))
+    >>> how.epochs, how.learning_rate, how.schedule
+    (3, 0.1, 'cosine')
+    """
+    usual = dataclasses.replace(
+        training,
+        epochs=min(EPOCHS, training.epochs),
+        learning_rate=training.learning_rate / SLOWER,
+        schedule="cosine",
+        patience=0,
+        warmup=0.0,
+    )
+    return dataclasses.replace(usual, **(given or {}))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WarmPlan:
+    """The runs of a plan, each going on from a start of its seed.
+
+    plan: its setup trains for the few epochs. setup: of the starts, where they are made here.
+    found: those of another directory, `place`, one for each seed; they are then not made.
+    """
+
+    plan: Plan
+    setup: Setup
+    found: tuple[RunConfig, ...] = ()
+    place: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def design(self) -> Design:
+        return self.plan.design
+
+    @property
+    def expected(self) -> int:
+        return self.plan.expected + (0 if self.found else self.design.repetitions)
+
+    def configs(
+        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
+    ) -> tuple[RunConfig, ...]:
+        """The starts, where they are made here, then all that goes on from them."""
+        continued = self.plan.configs(info, finished)
+        starts = {config.seed: config for config in self.found}
+        if not self.found:
+            starts = {
+                config.seed: dataclasses.replace(config, setup=self.setup, keep_weights=True)
+                for config in continued
+                if config.is_baseline
+            }
+        gone_on = (
+            dataclasses.replace(config, start=_start(starts[config.seed])) for config in continued
+        )
+        return (*(() if self.found else starts.values()), *gone_on)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """The runs of a plan, whose weights are kept."""
+
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def design(self) -> Design:
+        return self.plan.design
+
+    @property
+    def expected(self) -> int:
+        return self.plan.expected
+
+    def configs(
+        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
+    ) -> tuple[RunConfig, ...]:
+        found = self.plan.configs(info, finished)
+        return tuple(dataclasses.replace(config, keep_weights=True) for config in found)
+
+
+def warm_plan(
+    plan: P,
+    source: str,
+    given: Mapping[str, Any],
+    info: DatasetInfo | None = None,
+    *,
+    keep_weights: bool = False,
+) -> WarmPlan:
+    """The plan, gone on with from `source`: "baseline" (made here) or a directory of runs.
+
+    plan: with the setup that its starts have. given: of the few epochs, by name (`Settings`).
+    info: of the data, so that starts from other files are refused; None: not known yet.
+    """
+    if isinstance(plan, PaperPlan) and plan.experiment.kind in ("small", "exits"):
+        why = {
+            "small": "its runs learn from fewer images than the one they would start from",
+            "exits": "its networks differ in their exits",
+        }[plan.experiment.kind]
+        raise ArgumentError(f"`start_from` makes no sense in {plan.name}: {why}.")
+    setup = plan.design.setup
+    found = () if source == BASELINE else find_starts(Path(source), plan.design, info)
+    training = found[0].setup.training if found else setup.training
+    short = dataclasses.replace(setup, training=continuation(training, given))
+    design = dataclasses.replace(plan.design, setup=short)
+    continued: Plan = dataclasses.replace(plan, design=design)
+    if keep_weights:
+        continued = KeptPlan(continued)
+    return WarmPlan(continued, setup, found, None if source == BASELINE else Path(source))
+
+
+def split_options(
+    values: Mapping[str, Any], source: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the whole training, and those of the few epochs: with a source to go on from, all
+    that are about training are of these."""
+    short = {name: value for name, value in values.items() if source and name in OPTIONS}
+    return {name: value for name, value in values.items() if name not in short}, short
+
+
+def begun(
+    plan: P,
+    info: DatasetInfo,
+    given: Mapping[str, Any],
+    source: str | None,
+    *,
+    keep_weights: bool = False,
+) -> Plan:
+    """The plan as it is, or gone on with from `source` where there is one."""
+    if source is not None:
+        known = info if info.fingerprint else None
+        return warm_plan(plan, source, given, known, keep_weights=keep_weights)
+    return KeptPlan(plan) if keep_weights else plan
+
+
+def find_starts(place: Path, design: Design, info: DatasetInfo | None) -> tuple[RunConfig, ...]:
+    """Of each seed the run in a directory to start from; refuses where one is missing."""
+    wanted = design.setup
+    with Store.read(place) as store:
+        known = store.dataset(wanted.data)
+        if known is not None and info is not None and known.fingerprint != info.fingerprint:
+            raise ArgumentError(
+                f"`start_from` {str(place)!r} was made with other files of {wanted.data!r}, so its "
+                "test images may be among those it learned from."
+            )
+        runs = [run for run in store.results() if _can_start(run.config)]
+        good = [run.config for run in runs if run.status == "ok" and store.has_weights(run.run_id)]
+    starts = []
+    for seed in design.seeds:
+        fits = [c for c in good if c.seed == seed and _like(c.setup, wanted)]
+        if not fits:
+            raise ArgumentError(_no_start(place, wanted, seed, good))
+        starts.append(max(fits, key=lambda config: config.setup.training.epochs))
+    if len({config.setup for config in starts}) > 1:
+        raise ArgumentError(f"The runs in {place} to start from were not all trained alike.")
+    return tuple(starts)
+
+
+def copy_starts(plan: WarmPlan, store: Store) -> None:
+    """Take over the runs to start from, with their weights, so that a directory is complete."""
+    missing = [config for config in plan.found if not store.has_weights(config.run_id)]
+    if not missing or plan.place is None:
+        return
+    with Store.read(plan.place) as other:
+        for config in missing:
+            result, weights = other.result(config.run_id), other.weights(config.run_id)
+            assert result is not None
+            store.add(result, probs=other.probs(config.run_id), weights=weights)
+
+
+def _start(config: RunConfig) -> Start:
+    return Start(config.run_id, config.setup.training.epochs)
+
+
+def _can_start(config: RunConfig) -> bool:
+    return config.is_baseline and config.start is None and config.small_count is None
+
+
+def _like(setup: Setup, wanted: Setup) -> bool:
+    return dataclasses.replace(setup, training=wanted.training) == wanted
+
+
+def _no_start(place: Path, wanted: Setup, seed: int, good: list[RunConfig]) -> str:
+    limit = "" if wanted.limit_train is None else f" of {wanted.limit_train:,}"
+    there = sorted({f"{c.setup.network} (width {c.setup.width:g}, seed {c.seed})" for c in good})
+    return (
+        f"No run in {place} to start seed {seed} from: it takes a finished cross-entropy run on "
+        f"{wanted.data} of network {wanted.network}, width {wanted.width:g}, with "
+        f"{wanted.validation:,} validation images{limit}, the same split, whose weights were kept "
+        f"(--keep-weights). With weights there: {', '.join(there) or 'none'}."
+    )

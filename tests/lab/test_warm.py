@@ -1,0 +1,328 @@
+"""Runs that go on from the weights of a finished one: what is trained, kept and refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from untrue.errors import ArgumentError
+from untrue.hierarchy import Hierarchy
+from untrue.lab import sweep
+from untrue.lab.comparison import Costs, comparison_plan
+from untrue.lab.data import Dataset, load
+from untrue.lab.executor import Event, Finished, Started, finished_with
+from untrue.lab.experiments import find
+from untrue.lab.plans import GROUP_COSTS, PaperPlan, Plan, paper_plan
+from untrue.lab.records import PenaltySpec, RunConfig
+from untrue.lab.run_data import NamedData
+from untrue.lab.splits import describe
+from untrue.lab.store import FILE, Store
+from untrue.lab.training import train
+from untrue.lab.warm import KeptPlan, begun, copy_starts, split_options, warm_plan
+from untrue.networks.weights import from_bytes, to_bytes
+from untrue.report.sweep.rows import collect
+from untrue.storage import entry_id
+from untrue.training.evaluation import outputs_of
+from untrue.training.examples import Examples
+
+SMALL = {
+    "data": "digits",
+    "network": "digits",
+    "epochs": 3,
+    "limit_train": 600,
+    "validation": 100,
+    "width": 1.0,
+    "repetitions": 2,
+}
+
+
+@dataclasses.dataclass
+class FromStore:
+    """Trains here, with the weights of a store; remembers what it was asked for."""
+
+    data: Dataset
+    store: Store
+    asked: list[str] = dataclasses.field(default_factory=list)
+
+    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
+        for config in configs:
+            self.asked.append(config.label)
+            yield Started(config)
+            weights = None if config.start is None else self.store.weights(config.start.run_id)
+            yield finished_with(config, train(config, self.data, weights=weights))
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    groups = {"low": list("01234"), "high": list("56789")}
+    data = load("digits")
+    return dataclasses.replace(data, hierarchy=Hierarchy.from_groups(groups, classes=data.classes))
+
+
+def plan_of(name: str = "hierarchy", **overrides: object) -> PaperPlan:
+    return paper_plan(find(name), scale="smoke", overrides={**SMALL, **overrides})
+
+
+def go(store: Store, plan: Plan, data: Dataset) -> list[str]:
+    found, executor = NamedData(data, describe(data)), FromStore(data, store)
+    planned = sweep.plan_sweep(store, plan, found.info, scale="smoke", command="untrue run")
+    sweep.note(store, planned, found)
+    for _ in sweep.run(store, plan, found.info, planned, executor):
+        pass
+    return executor.asked
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, digits: Dataset) -> Path:
+    """Baselines of two repetitions, and what went on from them."""
+    place = tmp_path_factory.mktemp("warm")
+    with Store.write(place) as store:
+        asked = go(store, warm_plan(plan_of(), "baseline", {"epochs": 1}), digits)
+    assert asked[:2] == ["digits baseline seed=0", "digits baseline seed=1"]
+    assert len(asked) == 8
+    return place
+
+
+def test_one_start_a_repetition_then_every_loss_from_it(made: Path, digits: Dataset) -> None:
+    with Store.read(made) as store:
+        (found,) = store.sweeps()
+        starts = {c.seed: c for c in found.configs if c.start is None}
+        continued = [c for c in found.configs if c.start is not None]
+        assert len(starts) == 2
+        assert len(continued) == found.expected - 2 == 6
+        for config in continued:
+            start = starts[config.seed]
+            assert config.start is not None
+            assert (config.start.run_id, config.start.epochs) == (start.run_id, 3)
+            assert config.setup.training.epochs == 1
+            assert config.setup.training.learning_rate == start.setup.training.learning_rate / 4
+            assert "continued" in config.label
+            assert store.weights(config.run_id) is None
+            whole = dataclasses.replace(config, start=None)
+            other = dataclasses.replace(config, start=dataclasses.replace(config.start, run_id="x"))
+            assert len({config.run_id, whole.run_id, other.run_id}) == 3
+        assert {c.loss for c in continued} == {"cross-entropy", "bilinear", "log-bilinear"}
+        assert all(store.weights(c.run_id) for c in starts.values())
+        again = store.result(continued[0].run_id)
+        assert again is not None
+        assert again.config.start == continued[0].start
+
+
+def test_a_continued_run_is_one_trained_from_those_weights(made: Path, digits: Dataset) -> None:
+    with Store.read(made) as store:
+        (found,) = store.sweeps()
+        config = next(c for c in found.configs if c.loss == "bilinear")
+        assert config.start is not None
+        weights = store.weights(config.start.run_id)
+        result, start = store.result(config.run_id), store.result(config.start.run_id)
+    assert weights is not None
+    assert result is not None
+    assert start is not None
+    assert np.array_equal(train(config, digits, weights=weights).result.confusion, result.confusion)
+    base = next(c for c in found.configs if c.start is None and c.seed == config.seed)
+    network = train(base, digits).network
+    for name, value in from_bytes(weights).items():
+        assert np.array_equal(network.state_dict()[name], value)
+    plain = next(c for c in found.configs if c.start and c.is_baseline and c.seed == config.seed)
+    first = train(plain, digits, weights=weights).result.train_losses[0]
+    assert first < start.train_losses[1]
+
+
+def test_rows_compare_with_cross_entropy_that_went_on_too(made: Path) -> None:
+    with Store.read(made) as store:
+        (found,) = collect(store)
+    assert len(found.starts) == 2
+    starts = {run.run_id for run in found.starts}
+    assert not starts & {row.run_id for row in found.rows}
+    plain = [r for r in found.rows if r.loss == "cross-entropy" and r.decision == "argmax"]
+    assert [row.epochs_run for row in plain] == [1, 1]
+    assert not found.missing
+
+
+def test_nothing_is_made_twice_and_lost_weights_are_made_again(
+    made: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    (tmp_path / FILE).write_bytes((made / FILE).read_bytes())
+    plan = warm_plan(plan_of(), "baseline", {"epochs": 1})
+    with Store.write(tmp_path) as store:
+        assert go(store, plan, digits) == []
+        start = next(c for c in store.sweeps()[0].configs if c.start is None)
+    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+        db.execute(
+            "UPDATE entries SET data = zeroblob(10) WHERE id = ?",
+            (entry_id("weights", start.run_id),),
+        )
+        db.commit()
+    with Store.write(tmp_path) as store:
+        assert [entry.kind for entry in store.damaged()] == ["weights"]
+        planned = sweep.plan_sweep(store, plan, describe(digits), scale="smoke", command="")
+        assert sweep.outlook(store, planned).todo >= 1
+        assert go(store, plan, digits) == [start.label]
+        assert store.has_weights(start.run_id)
+        assert store.damaged() == ()
+
+
+def test_a_directory_with_kept_weights_serves_another(
+    made: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    info = describe(digits)
+    plan = warm_plan(plan_of(alpha=(0.0, 0.25)), str(made), {"epochs": 2}, info)
+    assert plan.expected == 2 * 3
+    with Store.write(tmp_path) as store:
+        copy_starts(plan, store)
+        asked = go(store, plan, digits)
+        assert len(asked) == 6
+        assert all("continued" in label for label in asked)
+        (found,) = collect(store)
+        assert len(found.starts) == 2
+        assert {row.epochs_run for row in found.rows} == {2}
+
+
+def test_weights_are_kept_only_when_asked_for(digits: Dataset, tmp_path: Path) -> None:
+    plan = plan_of(alpha=(0.0,), epochs=1, repetitions=1)
+    with Store.write(tmp_path) as store:
+        go(store, plan, digits)
+        (run,) = store.results()
+        assert not store.has_weights(run.run_id)
+        assert go(store, KeptPlan(plan), digits) == ["digits baseline seed=0"]
+        assert store.has_weights(run.run_id)
+        assert [result.run_id for result in store.results()] == [run.run_id]
+
+
+@pytest.mark.parametrize(
+    ("loss", "restarts"),
+    [("bilinear", False), ("conditional-softmax", True), ("sosr", True), ("hxe", False)],
+)
+def test_a_loss_with_another_head_restarts_that_head(
+    loss: str, restarts: bool, digits: Dataset
+) -> None:
+    plan, _ = comparison_plan(
+        describe(digits),
+        Costs(fixed=GROUP_COSTS),
+        ((loss, (0.5,)) if loss != "conditional-softmax" else (loss, ()),),
+        {**SMALL, "repetitions": 1, "normalization": "max"},
+    )
+    warm = warm_plan(plan, "baseline", {"epochs": 1, "learning_rate": 1e-9})
+    start, plain, config = warm.configs(describe(digits))
+    trained = train(start, digits)
+    weights = to_bytes(trained.network)
+    after = train(config, digits, weights=weights).network.state_dict()
+    before = from_bytes(weights)
+    head = [name for name in before if before[name].shape != after[name].shape]
+    moved = {n for n in before if n in head or not np.allclose(before[n], after[n], atol=1e-6)}
+    assert moved == ({"out.weight", "out.bias"} if restarts else set())
+    same = train(plain, digits, weights=weights).network
+    images = Examples.place(digits.test_images, digits.test_labels).inputs
+    old, new = (outputs_of(network, images)[-1] for network in (trained.network, same))
+    assert np.allclose(old, new, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["small-sample", "exits"])
+def test_experiments_it_makes_no_sense_in_refuse_it(name: str) -> None:
+    plan = paper_plan(find(name), scale="smoke")
+    with pytest.raises(ArgumentError, match=f"`start_from` makes no sense in {name}"):
+        warm_plan(plan, "baseline", {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 0.5}, r"No run in .* to start seed 0 from: .* width 0.5, .*there: digits \(wid"),
+        ({"validation": 50}, "with 50 validation images of 600, the same split"),
+        ({"limit_train": 500}, "with 100 validation images of 500"),
+        ({"repetitions": 3}, "to start seed 2 from"),
+        ({"network": "mlp"}, "network mlp"),
+    ],
+)
+def test_a_start_that_does_not_fit_is_refused(
+    made: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        warm_plan(plan_of(**changes), str(made), {})
+
+
+def test_other_files_of_the_data_are_refused(made: Path, digits: Dataset) -> None:
+    other = dataclasses.replace(describe(digits), fingerprint="other")
+    with pytest.raises(ArgumentError, match="was made with other files of 'digits'"):
+        warm_plan(plan_of(), str(made), {}, other)
+
+
+def test_weights_and_start_go_together(digits: Dataset) -> None:
+    plan = warm_plan(plan_of(repetitions=1), "baseline", {"epochs": 1})
+    start, continued, *_ = plan.configs(describe(digits))
+    with pytest.raises(ArgumentError, match="to go on from run"):
+        train(continued, digits)
+    with pytest.raises(ArgumentError, match="none to go on from"):
+        train(start, digits, weights=b"x")
+
+
+def test_options_of_training_are_of_the_few_epochs() -> None:
+    given = {"epochs": 2, "repetitions": 3, "learning_rate": 0.1}
+    assert split_options(given, None) == (given, {})
+    short = {"epochs": 2, "learning_rate": 0.1}
+    assert split_options(given, "baseline") == ({"repetitions": 3}, short)
+
+
+def test_without_a_source_a_plan_is_itself(digits: Dataset) -> None:
+    plan = plan_of()
+    assert begun(plan, describe(digits), {}, None) is plan
+
+
+def test_a_zone_is_the_same_with_and_without_a_start(digits: Dataset) -> None:
+    info = describe(digits)
+    plan = plan_of("masked-zone", zone_size=(10,), alpha=(0.0, 0.5))
+    zones = [
+        {(c.seed, c.penalty) for c in each.configs(info) if isinstance(c.penalty, PenaltySpec)}
+        for each in (plan, warm_plan(plan, "baseline", {}))
+    ]
+    assert zones[0] == zones[1]
+
+
+def test_a_killed_warm_start_goes_on_where_it_was(tmp_path: Path) -> None:
+    place = tmp_path / "runs"
+    command = [
+        *(sys.executable, "-m", "untrue", "run", "masked-zone", "--data", "digits", "--scale"),
+        *("smoke", "--out", str(place), "--start-from", "baseline", "--epochs", "1"),
+        *("--jobs", "1", "--threads", "1"),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    until = time.monotonic() + 120
+    while not (place / FILE).exists() or len(_finished(place)) < 2:
+        assert time.monotonic() < until, "waited too long"
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = _finished(place)
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    after = _finished(place)
+    assert len(after) == 4
+    assert {run_id: after[run_id] for run_id in before} == before
+
+
+def _finished(place: Path) -> dict[str, str]:
+    with Store.read(place) as store:
+        return {run.run_id: run.provenance.finished_at for run in store.results()}
+
+
+def test_finished_brings_weights_only_of_runs_that_keep_them(digits: Dataset) -> None:
+    config = plan_of(epochs=1, repetitions=1).configs(describe(digits))[0]
+    trained = train(config, digits)
+    assert finished_with(config, trained).weights is None
+    kept = dataclasses.replace(config, keep_weights=True)
+    event = finished_with(kept, trained)
+    assert isinstance(event, Finished)
+    assert event.weights is not None
+    assert kept.run_id == config.run_id
