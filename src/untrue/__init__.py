@@ -37,6 +37,7 @@ _HOME = {
     "fit": "untrue.tools.fitting.fit",
     "predict": "untrue.tools.fitting.predict",
     "audit": "untrue.tools.auditing.audit",
+    "audit_nodes": "untrue.tools.auditing.nodes",
     "tune": "untrue.tools.tuning.tune",
     "UntrueError": "untrue.errors",
     "UntrueWarning": "untrue.errors",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from untrue.losses.registry import *  # noqa: F403
     from untrue.penalty import Actions, Penalty
     from untrue.tools.auditing.audit import audit
+    from untrue.tools.auditing.nodes import audit_nodes
     from untrue.tools.fitting.fit import fit
     from untrue.tools.fitting.predict import predict
     from untrue.tools.tuning.tune import tune
@@ -104,6 +106,7 @@ __all__ = [
     "UntrueError",
     "UntrueWarning",
     "audit",
+    "audit_nodes",
     "budgets",
     "calibrate",
     "control",

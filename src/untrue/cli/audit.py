@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from untrue.cli import options
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from untrue.hierarchy import Hierarchy
     from untrue.tools.auditing.audit import AuditResult
 
 app = typer.Typer()
@@ -69,6 +70,8 @@ def audit(
 
     Prints the measures and writes them as a page, with the confusion matrix by cost and by count.
     With probabilities also: calibration, and what deciding by least expected cost would change.
+    Answers that are inner nodes of the hierarchy (`untrue predict --decide node`) are measured as
+    such, by distance to the true class, hierarchical precision and recall.
     """
     from untrue.cli.console import console, say, show
     from untrue.penalty.files import load_any
@@ -76,6 +79,7 @@ def audit(
     from untrue.report.own import audit as audit_page
     from untrue.report.own.measures import costliest
     from untrue.tools.auditing.audit import audit as run_audit
+    from untrue.tools.auditing.nodes import has_node_answers
     from untrue.tools.reading.hierarchies import read_hierarchy
     from untrue.tools.reading.json_numbers import plain
 
@@ -84,6 +88,15 @@ def audit(
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
     costs = load_any(penalty)
     tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
+    by_tree = tree if tree is not None else getattr(costs, "hierarchy", None)
+    columns: dict[str, Any] = {
+        "truth": truth,
+        "predicted": predicted,
+        "delimiter": delimiter,
+    }
+    if by_tree is not None and has_node_answers(predictions, by_tree, **columns):
+        _of_nodes(predictions, by_tree, folder, columns, resamples, seed, budget)
+        return
     found = run_audit(
         predictions,
         penalty=costs,
@@ -120,6 +133,43 @@ def audit(
     say(where, str(page))
     if any(verdict.broken for verdict in found.verdicts):
         raise typer.Exit(1)
+
+
+def _of_nodes(
+    predictions: Path,
+    hierarchy: Hierarchy,
+    folder: Path,
+    columns: dict[str, Any],
+    resamples: int,
+    seed: int,
+    budget: list[str] | None,
+) -> None:
+    """Audit answers that are nodes: print the measures, write the page."""
+    from untrue.cli.console import console, say, show
+    from untrue.report.document.page import write, write_text
+    from untrue.report.own import nodes
+    from untrue.tools.auditing.nodes import audit_nodes
+    from untrue.tools.reading.json_numbers import plain
+
+    if budget:
+        raise ArgumentError(
+            "--budget is about answers that are classes; some here are nodes of the hierarchy."
+        )
+    found = audit_nodes(predictions, hierarchy, resamples=resamples, seed=seed, **columns)
+    numbers = json.dumps(plain(found.as_dict()), indent=1, allow_nan=False)
+    write_text(folder / "audit.json", f"{numbers}\n")
+    table = nodes.answers_csv(found)
+    if table is not None:
+        write_text(folder / "answers.csv", table)
+    page = write(nodes.nodes_page(found), folder / "page.html")
+    where = console()
+    truth, predicted = found.columns
+    say(where, f"{found.source}: truth in {truth!r}, predictions in {predicted!r}")
+    say(where, "Note: some answers are inner nodes of the hierarchy; they are measured as such.")
+    say(where, "")
+    show(where, nodes.summary_table(found))
+    show(where, nodes.answers_table(found))
+    say(where, str(page))
 
 
 def columns_line(found: AuditResult) -> str:

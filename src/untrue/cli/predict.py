@@ -26,7 +26,8 @@ def predict(
         str | None,
         typer.Option(
             help="argmax: the most probable class; cost: the one of least expected cost; tuned: as "
-            "`untrue tune` found, the default where it did; else argmax."
+            "`untrue tune` found, the default where it did; else argmax; node: a class or an inner "
+            "node of the hierarchy, whichever is nearest to the truth on average."
         ),
     ] = None,
     abstain_cost: Annotated[
@@ -35,6 +36,10 @@ def predict(
     ] = None,
     penalty: Annotated[
         Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
+    ] = None,
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option(help="With --decide node: of the classes, .csv (parent,child) or .json."),
     ] = None,
     classes: options.Classes = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
@@ -53,11 +58,20 @@ def predict(
     from untrue.tools.fitting.model_folder import load_model
     from untrue.tools.fitting.predict import default_decision, read_data, write_predictions
     from untrue.tools.fitting.predict import predict as run_predict
+    from untrue.tools.reading.hierarchies import read_hierarchy
 
     costs = load_any(penalty) if penalty else None
     loaded = load_model(model)
+    tree = read_hierarchy(hierarchy, classes=loaded.classes) if hierarchy else None
     source = read_data(loaded, data, delimiter=delimiter, classes=options.names(classes))
-    found = run_predict(loaded, source, decision=decide, abstain_cost=abstain_cost, penalty=costs)
+    found = run_predict(
+        loaded,
+        source,
+        decision=decide,
+        abstain_cost=abstain_cost,
+        penalty=costs,
+        hierarchy=tree,
+    )
     n = len(found.predicted)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)

@@ -66,6 +66,10 @@ def export_onnx(
     """
     decision = default_decision(model) if decision is None else decision
     check_decision(model, decision, abstain_cost, penalty)
+    if decision == "node":
+        raise ArgumentError(
+            "Answers at nodes of a hierarchy are not exported; untrue.predict has them."
+        )
     if model.costs is not None:
         raise ArgumentError(
             "The model has costs by columns, "

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
+from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import need
-from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.stated import examples_over, formulas_over, penalty_over
 from untrue.tools.fitting.link import class_probs
 from untrue.tools.fitting.model import Model, argmax
@@ -29,7 +30,7 @@ from untrue.tools.reading.sources import ARRAYS, Labels, Source, array_source, o
 from untrue.tools.writing import write_table
 
 Costs = Penalty | ExamplePenalty
-DECISIONS = ("argmax", "cost", "tuned")
+DECISIONS = ("argmax", "cost", "tuned", "node")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +40,7 @@ class Predictions:
     ids     a column that names the examples, where they have names (files)
     truth   the labels that came with the data, if any
     columns that the costs are made of
+    actions names of the answers where these are nodes of a hierarchy; `predicted` is by them
     """
 
     classes: tuple[str, ...]
@@ -47,6 +49,12 @@ class Predictions:
     ids: tuple[str, tuple[str, ...]] | None
     truth: Labels | None
     columns: Mapping[str, FloatArray] = field(default_factory=dict)
+    actions: tuple[str, ...] | None = None
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What `predicted` are positions of: classes, or nodes."""
+        return self.classes if self.actions is None else self.actions
 
     @property
     def abstained(self) -> int:
@@ -84,19 +92,23 @@ def predict(
     abstain_cost: float | None = None,
     penalty: Penalty | FormulaPenalty | ExamplePenalty | None = None,
     cost_columns: Any = None,
+    hierarchy: Hierarchy | None = None,
 ) -> Predictions:
     """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
 
     model     a model, or the folder of one
     data      an array of examples, or a file or folder as `untrue predict` takes it
     decision  "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
-              the model is, else argmax
+              the model is, else argmax. "node": a class or an inner node of the hierarchy, the one
+              of least expected distance to the true class (`Actions.from_hierarchy`)
+    hierarchy of "node": another than the model's, whose costs may be by none
     cost_columns  of arrays, for a model with costs by columns: these, a table or a dict of arrays
     """
     model = load_model(Path(model)) if isinstance(model, str | Path) else model
     source = _as_source(model, data)
     decision = default_decision(model) if decision is None else decision
     check_decision(model, decision, abstain_cost, penalty)
+    nodes = node_actions(model, decision, hierarchy)
     stated = model.costs or model.penalty
     # Without a formula of its own a model asks for no columns; a penalty given may.
     own = source_costs(source, stated, cost_columns if model.costs is not None else None)
@@ -110,6 +122,8 @@ def predict(
     probs = class_probs(scores, model.link, model.temperature, each)
     if decision == "argmax":
         predicted = argmax(scores)
+    elif nodes is not None:
+        predicted = decide(probs, nodes)
     elif model.decision is not None and decision == "tuned":
         tuned = model.decision
         if isinstance(tuned, FormulaPenalty):
@@ -121,7 +135,29 @@ def predict(
         predicted = decide(probs, costs, abstain_cost)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
-    return Predictions(model.classes, predicted, probs, source.ids(), source.labels, columns)
+    names = None if nodes is None else nodes.actions
+    return Predictions(model.classes, predicted, probs, source.ids(), source.labels, columns, names)
+
+
+def node_actions(model: Model, decision: str, hierarchy: Hierarchy | None) -> Actions | None:
+    """The nodes that may be answered, in the order of the model's classes."""
+    if decision != "node":
+        if hierarchy is not None:
+            raise ArgumentError("--hierarchy belongs to --decide node.")
+        return None
+    if hierarchy is None and isinstance(model.penalty, TreePenalty):
+        hierarchy = model.penalty.hierarchy
+    if hierarchy is None:
+        raise ArgumentError(
+            "--decide node answers with nodes of a hierarchy, and the model's costs are by none: "
+            "give --hierarchy FILE, or fit with costs by one (`untrue penalty new --hierarchy`)."
+        )
+    if hierarchy.classes != model.classes:
+        raise ArgumentError(
+            f"The hierarchy has other classes than the model, or in another order: "
+            f"{listed(hierarchy.classes)}; the model has {listed(model.classes)}."
+        )
+    return Actions.from_hierarchy(hierarchy)
 
 
 def _given_costs(
@@ -145,14 +181,20 @@ def check_decision(
 ) -> None:
     """A way to decide that the model has, with no option that belongs to another."""
     if decision not in DECISIONS:
-        raise ArgumentError(f"`decide` must be 'argmax', 'cost' or 'tuned'; got {decision!r}.")
+        raise ArgumentError(
+            f"`decide` must be 'argmax', 'cost', 'tuned' or 'node'; got {decision!r}."
+        )
     if decision == "tuned" and model.decision is None:
         raise ArgumentError(
             "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
         )
     if decision != "cost" and (abstain_cost is not None or penalty is not None):
         what = "--abstain-cost" if abstain_cost is not None else "--penalty"
-        why = "argmax asks for no costs" if decision == "argmax" else "the tuned costs are fixed"
+        why = {
+            "argmax": "argmax asks for no costs",
+            "tuned": "the tuned costs are fixed",
+            "node": "nodes cost by the hierarchy",
+        }[decision]
         raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
 
 
@@ -191,7 +233,7 @@ def write_predictions(found: Predictions, path: Path) -> Path:
     `predicted`; `prob_CLASS` for each class; the columns that the costs are made of.
     """
     arrow = need("pyarrow", "Predicting")
-    names = np.array([*found.classes, abstained_text(found.classes)], dtype=object)
+    names = np.array([*found.answers, abstained_text(found.classes)], dtype=object)
     columns: dict[str, Any] = {}
     if found.ids is not None:
         columns[found.ids[0]] = list(found.ids[1])

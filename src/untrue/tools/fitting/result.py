@@ -66,6 +66,8 @@ class FitResult:
     def predict(self, data: Any, **options: Any) -> npt.NDArray[Any]:
         """The answers (N,) for examples like those fitted to; options as in `untrue.predict`."""
         found = self.predictions(data, **options)
+        if found.actions is not None:
+            return np.array(found.actions)[found.predicted]
         if not found.abstained:
             return np.asarray(self.labels[found.predicted])
         answers = self.labels.astype(object)[found.predicted]
