@@ -47,6 +47,7 @@ BASES: dict[str, list[str]] = {
     "report": ["store"],
     "status": ["store"],
     "calibrate": ["answers.csv", "--out", "out.csv"],
+    "explore": ["answers.csv", "--out", "out.html"],
     "data list": [],
     "data check": [],
     "data show": ["digits"],
@@ -60,6 +61,7 @@ BASES: dict[str, list[str]] = {
 QUICK = (
     *("penalty show", "penalty check", "penalty convert", "penalty new", "penalty suggest"),
     *("predict", "audit", "status", "data list", "data show", "run", "compare", "calibrate"),
+    "explore",
 )
 # Last on the line, so that a run ends whatever was drawn.
 ALWAYS = {"run": ["--dry-run"], "compare": ["--dry-run"], "fit": ["--no-baseline"]}

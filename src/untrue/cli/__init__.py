@@ -41,6 +41,7 @@ COMMANDS = {
     "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),
     "export": ("untrue.cli.export:app", "Write a fitted model as one ONNX graph."),
     "audit": ("untrue.cli.audit:app", "Say what the mistakes in a file of predictions cost."),
+    "explore": ("untrue.cli.explore:app", "Write a page to find out what mistakes should cost."),
     "calibrate": ("untrue.cli.calibrate:app", "Make probabilities as sure as they are right."),
     "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
     "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),

@@ -77,7 +77,7 @@ def render(page: Page) -> str:
     text: str = template.render(
         page=page,
         sections=sections,
-        css=_resource("page.css"),
+        css=base_style(),
         js=_resource("page.js"),
         plotly=_resource(PLOTLY) if drawn else "",
     )
@@ -116,14 +116,14 @@ def _described(part: Part) -> dict[str, Any]:
             for drawing in plotly_figures.draw(part)
         ]
         for panel in panels:
-            panel["json"] = _in_script(panel["json"])
+            panel["json"] = in_script(panel["json"])
         listed = isinstance(part, Confusion) and bool(part.examples)
         return {
             "kind": "figure",
             "title": part.title,
             "see": part.see,
             "panels": panels,
-            "examples": _in_script(_examples(part)) if listed else "",
+            "examples": in_script(_examples(part)) if listed else "",
         }
     return {"kind": "text", "text": part}
 
@@ -134,7 +134,12 @@ def _examples(figure: Figure) -> dict[str, list[str]]:
     return {f"{cell.true},{cell.predicted}": list(cell.names) for cell in figure.examples}
 
 
-def _in_script(drawing: Any) -> str:
+def base_style() -> str:
+    """The style sheet that every page begins with."""
+    return _resource("page.css")
+
+
+def in_script(drawing: Any) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(drawing, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

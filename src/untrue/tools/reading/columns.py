@@ -55,7 +55,7 @@ def choose(
     assert truth is not None
     found = _asked_probs(file, classes, probs, notes, label_names) if probs else None
     if predicted is None:
-        predicted = _guess(file, PREDICTED, classes)
+        predicted = guess_column(file, PREDICTED, classes)
     if found is None:
         found = _guessed_probs(file, classes, notes, label_names, but={truth, predicted})
     if predicted is None and found is None:
@@ -64,7 +64,7 @@ def choose(
             f"them with --predicted or --probs. It has: {listed(file.names)}"
             f"{f' ({notes[0]})' if notes else ''}."
         )
-    named = _guess(file, NAMES, classes)
+    named = guess_column(file, NAMES, classes)
     taken = {truth, predicted, *(found or ())}
     return Columns(truth, predicted, found, None if named in taken else named, tuple(notes))
 
@@ -74,7 +74,7 @@ def find_truth(
 ) -> str | None:
     """The column of the true labels, as asked or by its name; None where there is none."""
     file.check([] if asked is None else [asked])
-    truth = asked or _guess(file, TRUTH, classes)
+    truth = asked or guess_column(file, TRUTH, classes)
     if truth is None and needed:
         raise DataError(
             f"{file.path} has no column that is clearly the truth; name it with --truth. "
@@ -116,7 +116,8 @@ def _two(
     return tuple(names), tuple(name.removeprefix(prefix) for name in names)
 
 
-def _guess(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
+def guess_column(file: TableFile, known: Sequence[str], classes: Sequence[str]) -> str | None:
+    """The first column that is called as one of `known`, in capitals or not; None if none is."""
     # Where a class is called "true", its column of probabilities is not the truth.
     own = set(classes) if _bare_probs(file, classes) else set[str]()
     plain = {

@@ -1,0 +1,159 @@
+"""What the page of `untrue explore` computes with: examples, starting costs, groups. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from untrue.checks import check_count, check_seed
+from untrue.decision import decide
+from untrue.errors import ArgumentError, DataError
+from untrue.hierarchy.super_classes import super_classes
+from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty.stated import penalty_over
+from untrue.tools.exploring.drawing import drawn
+from untrue.tools.exploring.quantised import Codes, quantised, restored
+from untrue.tools.reading.class_probs import read_class_probs
+from untrue.tools.reading.trees import read_tree
+
+MOST_EXAMPLES = 20_000
+# Of more classes a matrix is no thing to edit, nor a page of a size to send.
+MOST_CLASSES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Classes that belong together, by position."""
+
+    name: str
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exploration:
+    """What stands in the page.
+
+    rows      of the file, from 0: the examples kept, in order; names: what they are called
+    true      (n,) class of each, by position
+    codes     (n, k) their probabilities, as `quantised` has them
+    counts    (k,) examples of each class in the whole file
+    costs     (k, k) to start with
+    groups    of the classes, () if none were given
+    altered   how many of the answers at the start are others than before quantising
+    """
+
+    source: str
+    truth: str
+    columns: tuple[str, ...]
+    classes: tuple[str, ...]
+    rows: IntArray
+    names: tuple[str, ...] | None
+    true: IntArray
+    codes: Codes
+    counts: IntArray
+    costs: FloatArray
+    groups: tuple[Group, ...]
+    altered: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def weights(self) -> FloatArray:
+        """(k,) How many examples of the file one that was kept stands for; 0 where none is."""
+        kept = np.bincount(self.true, minlength=len(self.classes))
+        found: FloatArray = self.counts / np.maximum(kept, 1)
+        return found
+
+
+def explore(
+    path: Path,
+    *,
+    penalty: Penalty | None = None,
+    hierarchy: Path | None = None,
+    truth: str | None = None,
+    probs: str | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+    examples: int = MOST_EXAMPLES,
+    seed: int = 0,
+) -> Exploration:
+    """Read a file of predictions and keep what fits into a page.
+
+    penalty    costs to start with; without it every mistake costs 1
+    hierarchy  a file with a tree of the classes: its groups may be edited as one
+    examples   at most so many are kept, drawn by class
+    """
+    check_count("examples", examples, most=MOST_EXAMPLES)
+    check_seed(seed)
+    read = read_class_probs(
+        path,
+        truth=truth,
+        probs=probs,
+        delimiter=delimiter,
+        classes=classes,
+        known=() if penalty is None else penalty.classes,
+    )
+    k = len(read.classes)
+    if k > MOST_CLASSES:
+        raise DataError(
+            f"{path} has {k:,} classes; a page to edit costs in takes at most {MOST_CLASSES}. "
+            "Group the classes first (untrue penalty new --groups has costs for all of them)."
+        )
+    if examples < k:
+        raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")
+    tree = read_tree(hierarchy, classes=read.classes) if hierarchy is not None else None
+    if tree is None and isinstance(penalty, TreePenalty):
+        tree = penalty.tree
+    found = super_classes(tree) if tree is not None else None
+    members = {} if found is None else found[0]
+    names = _ordered(read.classes, penalty, members)
+    costs = penalty_over(penalty, names).matrix()
+    place = [read.classes.index(name) for name in names]
+    true = np.argsort(place)[read.true]
+    rows = drawn(true, k, examples, seed)
+    kept = read.probs[rows][:, place]
+    codes = quantised(kept)
+    start = Penalty.from_matrix(costs, list(names))
+    sums = kept.sum(axis=1, keepdims=True)
+    altered = int((decide(kept / sums, start) != decide(restored(codes), start)).sum())
+    return Exploration(
+        source=read.source,
+        truth=read.truth,
+        columns=read.columns,
+        classes=names,
+        rows=rows,
+        names=None if read.names is None else tuple(read.names[row] for row in rows.tolist()),
+        true=true[rows],
+        codes=codes,
+        counts=np.bincount(true, minlength=k).astype(np.int64),
+        costs=costs,
+        groups=_groups(members, names),
+        altered=altered,
+        seed=seed,
+        notes=read.notes,
+    )
+
+
+def _ordered(
+    classes: tuple[str, ...], penalty: Penalty | None, members: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """The classes as the penalty has them, else as the file; members of a group side by side."""
+    known = set(classes)
+    names = [] if penalty is None else [name for name in penalty.classes if name in known]
+    if len(names) < len(classes):
+        names = list(classes)
+    group = {name: number for number, each in enumerate(members.values()) for name in each}
+    return tuple(sorted(names, key=lambda name: group.get(name, len(members))))
+
+
+def _groups(members: Mapping[str, Sequence[str]], names: tuple[str, ...]) -> tuple[Group, ...]:
+    place = {name: i for i, name in enumerate(names)}
+    groups = (
+        Group(name, tuple(sorted(place[each] for each in own if each in place)))
+        for name, own in members.items()
+    )
+    return tuple(group for group in groups if group.members)

@@ -1,0 +1,410 @@
+"""The page of `untrue explore` in a real browser, held to what Python computes."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.browser import KEYS, MISSING, Browser
+
+import untrue
+from untrue import Budget, Penalty
+from untrue.metrics import confusion_matrix, expected_cost
+from untrue.penalty.zone import in_zone
+from untrue.report.own.explore.page import explore_page
+from untrue.tools.exploring.explore import Exploration, explore
+from untrue.tools.exploring.quantised import restored
+
+pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+
+CLASSES = ["healthy", "benign", "tumour", "cyst"]
+NASTY = [
+    "<img src=x onerror=window.hurt=1>",
+    "</script><script>window.hurt=1</script>",
+    "a->b, 'c' <= \\ & é",
+    "two\nlines\tand\x7f",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as opened:
+        yield opened
+
+
+def write(path: Path, classes: list[str], *, n: int = 400, seed: int = 0) -> Path:
+    """Predictions of a model that is right more often than not, and rows that tie."""
+    rng = np.random.default_rng(seed)
+    k = len(classes)
+    true = rng.choice(k, n, p=np.linspace(1, 2, k) / np.linspace(1, 2, k).sum())
+    logits = rng.normal(size=(n, k))
+    logits[np.arange(n), true] += 1.5
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    probs[:20] = np.eye(k)[0] / 2 + np.eye(k)[1] / 2
+    probs[20:40] = 1 / k
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "truth", *(f"prob_{name}" for name in classes)])
+        for row in range(n):
+            writer.writerow([f"case {row}", classes[true[row]], *probs[row].tolist()])
+    return path
+
+
+def opened(browser: Browser, folder: Path, found: Exploration) -> None:
+    page = folder / "page.html"
+    page.write_text(explore_page(found, {}), encoding="utf-8")
+    for old in browser.downloads.iterdir():
+        old.unlink()
+    browser.open(page)
+    settled(browser)
+    browser.run("document.getElementById('as-table').open = true")
+
+
+def settled(browser: Browser) -> None:
+    """Wait until the page has computed all that it shows."""
+    deadline = time.monotonic() + 30
+    while browser.run("return document.querySelector('main').getAttribute('aria-busy')") != "false":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def matrix(browser: Browser) -> list[list[int]]:
+    """The table of the page, the column of no answer included where it has one."""
+    settled(browser)
+    rows: list[list[int]] = browser.run(
+        "return [...document.querySelectorAll('#as-table tr')].slice(1)"
+        ".map(row => [...row.cells].slice(1).map(cell => Number(cell.textContent)))"
+    )
+    return rows
+
+
+def text(browser: Browser, name: str) -> str:
+    found: str = browser.run(f"return document.getElementById('{name}').textContent")
+    return found
+
+
+def put(browser: Browser, name: str, value: Any, event: str = "input") -> None:
+    browser.run(
+        "const [name, value, event] = arguments; const place = document.getElementById(name);"
+        "if (place.type === 'checkbox') place.checked = value; else place.value = value;"
+        "place.dispatchEvent(new Event(event, {bubbles: true}));",
+        *(name, value, event),
+    )
+
+
+def edit(browser: Browser, true: int, answer: int, cost: float, scope: str = "cell") -> None:
+    browser.run(
+        "const place = document.querySelector(`input[value=${arguments[0]}]`);"
+        "place.checked = true; place.dispatchEvent(new Event('change', {bubbles: true}));",
+        scope,
+    )
+    put(browser, "true-class", true, "change")
+    put(browser, "answer-class", answer, "change")
+    put(browser, "value", cost)
+
+
+def saved(browser: Browser) -> Penalty:
+    """The costs that the page saves, read from the file."""
+    path = browser.downloads / "costs.toml"
+    path.unlink(missing_ok=True)
+    settled(browser)
+    browser.click("#save")
+    deadline = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return Penalty.load(path)
+
+
+def decided(found: Exploration, costs: Penalty, price: float | None = None) -> list[list[int]]:
+    """What `untrue.decide` answers on the page's probabilities, as the page shows it."""
+    k = len(found.classes)
+    answers = untrue.decide(restored(found.codes), costs, price)
+    counts = np.zeros((k, k + 1), dtype=int)
+    np.add.at(counts, (found.true, np.where(answers < 0, k, answers)), 1)
+    shown: list[list[int]] = counts[:, : k if price is None else k + 1].tolist()
+    return shown
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Exploration:
+    return explore(write(tmp_path / "p.csv", CLASSES))
+
+
+def test_a_cost_typed_into_a_cell_changes_the_answers(
+    browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    opened(browser, tmp_path, found)
+    first = Penalty.from_rules(list(CLASSES), {})
+    assert matrix(browser) == decided(found, first)
+    browser.run("document.getElementById('costs').focus()")
+    put(browser, "true-class", 2, "change")
+    put(browser, "answer-class", 0, "change")
+    browser.type(KEYS["right"] + "20" + KEYS["enter"])
+    label = browser.run("return document.activeElement.getAttribute('aria-label')")
+    assert label == "Costs. True tumour, answered benign: costs 20."
+    costs = saved(browser)
+    rules = {("tumour", "benign"): 20.0}
+    assert np.array_equal(costs.matrix(), Penalty.from_rules(CLASSES, rules).matrix())
+    shown = matrix(browser)
+    assert shown == decided(found, costs) != decided(found, first)
+    counts = np.array(shown)
+    assert text(browser, "accuracy") == f"{100 * np.trace(counts) / counts.sum():.2f} %"
+    assert float(text(browser, "cost")) == pytest.approx(expected_cost(counts, costs), rel=5e-3)
+    zone = in_zone(costs, *np.indices(counts.shape))
+    assert text(browser, "costly") == str(counts[zone].sum())
+    before = np.array(decided(found, first))[2, 1]
+    browser.run("document.getElementById('confusion').focus()")
+    label = browser.run("return document.activeElement.getAttribute('aria-label')")
+    assert label.endswith(f", {before - counts[2, 1]} fewer than at the start.")
+
+
+def test_every_kind_of_edit_decides_as_python_does(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "tree.json").write_text(
+        '{"well": ["healthy", "benign"], "ill": ["tumour", "cyst"]}'
+    )
+    found = explore(write(tmp_path / "p.csv", CLASSES), hierarchy=tmp_path / "tree.json")
+    opened(browser, tmp_path, found)
+    wanted = np.ones((4, 4))
+    steps = [
+        ("row", 2, 0, 7.0, np.s_[2, :]),
+        ("column", 0, 3, 0.25, np.s_[:, 3]),
+        ("group", 2, 1, 3.0, np.s_[2:4, 0:2]),
+        ("cell", 0, 1, 0.0, np.s_[0, 1]),
+        ("group", 0, 1, 0.7, np.s_[0:2, 0:2]),
+        ("row", 1, 2, 0.0, np.s_[1, :]),
+    ]
+    for scope, true, answer, cost, cells in steps:
+        edit(browser, true, answer, cost, scope)
+        wanted[cells] = cost
+        np.fill_diagonal(wanted, 0)
+        costs = saved(browser)
+        assert np.array_equal(costs.matrix(), wanted)
+        assert matrix(browser) == decided(found, costs), scope
+    put(browser, "weight", 35)
+    costs = saved(browser)
+    off = ~np.eye(4, dtype=bool)
+    assert costs.matrix()[off] == pytest.approx((0.35 * wanted + 0.65)[off])
+    assert matrix(browser) == decided(found, costs)
+    browser.click("#reset")
+    assert matrix(browser) == decided(found, Penalty.from_rules(CLASSES, {}))
+
+
+@pytest.mark.parametrize("price", [0.0, 0.25, 0.5, 0.75])
+def test_no_answer_at_its_price(
+    price: float, browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    opened(browser, tmp_path, found)
+    edit(browser, 2, 1, 4.0)
+    put(browser, "price", price)
+    put(browser, "abstain", True, "change")
+    expected = decided(found, saved(browser), price)
+    assert matrix(browser) == expected
+    share = 100 * sum(row[-1] for row in expected) / len(found.true)
+    assert text(browser, "abstained") == f"{share:.1f} %"
+    assert f"abstain_cost={price:g}" in text(browser, "commands")
+
+
+def test_the_mouse_drags_a_cost_and_a_cell_lists_its_examples(
+    browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    opened(browser, tmp_path, found)
+    place = browser.run(
+        "document.getElementById('costs').scrollIntoView({block: 'center'});"
+        "const box = document.querySelector('#costs canvas').getBoundingClientRect();"
+        "return [Math.round(box.right - 12), Math.round(box.top + 40)]"
+    )
+    move = {"type": "pointerMove", "duration": 50, "origin": "viewport"}
+    browser.mouse(
+        {**move, "x": place[0], "y": place[1]},
+        {"type": "pointerDown", "button": 0},
+        {**move, "x": place[0], "y": place[1] - 100},
+        {"type": "pointerUp", "button": 0},
+    )
+    costs = saved(browser)
+    assert costs.cost("healthy", "cyst") == pytest.approx(np.exp(2.0), rel=0.01)
+    assert matrix(browser) == decided(found, costs)
+    place = browser.run(
+        "document.getElementById('confusion').scrollIntoView({block: 'center'});"
+        "const box = document.querySelector('#confusion canvas').getBoundingClientRect();"
+        "return [Math.round(box.right - 100), Math.round(box.top + 40)]"
+    )
+    browser.mouse({**move, "x": place[0], "y": place[1]})
+    answers = untrue.decide(restored(found.codes), costs)
+    rows = np.flatnonzero((found.true == 0) & (answers == 2))
+    sure = restored(found.codes)[rows, 2]
+    best = rows[np.lexsort((rows, -sure))[:10]]
+    listed = text(browser, "examples")
+    assert listed.startswith(f"True healthy, answered tumour: {len(rows)}. The most confident:")
+    assert found.names is not None
+    names = [f"{found.names[row]} (" for row in best]
+    assert [name for name in names if name in listed] == names
+    assert [listed.index(name) for name in names] == sorted(listed.index(name) for name in names)
+
+
+def test_class_names_are_inert(browser: Browser, tmp_path: Path) -> None:
+    found = explore(write(tmp_path / "p.csv", NASTY))
+    assert found.classes == tuple(NASTY)
+    opened(browser, tmp_path, found)
+    edit(browser, 2, 1, 5.0, "row")
+    costs = saved(browser)
+    assert costs.classes == tuple(NASTY)
+    assert matrix(browser) == decided(found, costs)
+    assert browser.run(
+        "return [window.hurt || 0, document.querySelectorAll('main img').length]"
+    ) == [*(0, 0)]
+    assert browser.run("return document.querySelector('#true-class').options[3].text.length") > 5
+    example = text(browser, "budget-example")
+    resolved = Budget.parse(example).resolve(costs)
+    assert resolved.mask().sum() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_the_whole_page(
+    scheme: str, browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    browser.size(390, 844)
+    browser.scheme(scheme)
+    try:
+        opened(browser, tmp_path, found)
+        browser.run("document.getElementById('as-table').open = false")
+        seen = browser.run(
+            "return [innerWidth, document.documentElement.scrollWidth,"
+            " getComputedStyle(document.body).backgroundColor,"
+            " [...document.querySelector('#costs canvas').getContext('2d')"
+            ".getImageData(1, 1, 1, 1).data],"
+            " document.querySelectorAll('#frontier .dot').length]"
+        )
+    finally:
+        browser.size(1280, 900)
+        browser.scheme("light")
+    paper = [22, 24, 29] if scheme == "dark" else [255, 255, 255]
+    assert seen == [390, 390, f"rgb({', '.join(map(str, paper))})", [*paper, 255], 21]
+
+
+def test_the_keyboard_alone_gets_from_the_first_cost_to_the_file(
+    browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    opened(browser, tmp_path, found)
+
+    def go(name: str) -> None:
+        for _ in range(40):
+            browser.type(KEYS["tab"])
+            if browser.run("return document.activeElement.id") == name:
+                return
+        raise AssertionError(f"no way to {name}")
+
+    browser.run("document.body.focus()")
+    go("costs")
+    browser.type(
+        KEYS["up"] * 3
+        + KEYS["home"]
+        + KEYS["right"] * 2
+        + "++"
+        + KEYS["right"]
+        + "3"
+        + KEYS["enter"]
+    )
+    go("weight")
+    browser.type(KEYS["left"] * 10)
+    go("abstain")
+    browser.type(" ")
+    go("price")
+    go("save")
+    browser.type(KEYS["enter"])
+    costs = saved(browser)
+    assert matrix(browser) == decided(found, costs, 0.3)
+    assert np.unique(costs.matrix()).tolist() == pytest.approx([0, 1, 0.9 * 1.56 + 0.1, 2.8])
+
+
+def test_a_large_file_is_drawn_by_class_and_counts_are_of_the_file(
+    browser: Browser, tmp_path: Path
+) -> None:
+    found = explore(write(tmp_path / "p.csv", CLASSES, n=2000), examples=200)
+    assert len(found.true) == 200
+    opened(browser, tmp_path, found)
+    drawn = np.array(decided(found, Penalty.from_rules(CLASSES, {})))
+    assert matrix(browser) == np.rint(drawn * found.weights[:, None]).astype(int).tolist()
+    right = (np.diag(drawn) * found.weights).sum() / 2000
+    assert text(browser, "accuracy") == f"{100 * right:.2f} %"
+    assert "carries 200 of 2,000 examples" in browser.run("return document.body.textContent")
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        "tumour->benign <= 4%",
+        "ill -> well <= 6 %",
+        "benign<-*<=15%",
+        "*->cyst <= 9 errors",
+        "across groups ≤ 24%",
+    ],
+)
+def test_a_budget_is_kept_by_the_smallest_multiplier(
+    budget: str, browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "tree.json").write_text(
+        '{"well": ["healthy", "benign"], "ill": ["tumour", "cyst"]}'
+    )
+    found = explore(write(tmp_path / "p.csv", CLASSES), hierarchy=tmp_path / "tree.json")
+    tree = untrue.Hierarchy.from_json(tmp_path / "tree.json", classes=CLASSES)
+    first = Penalty.from_rules(CLASSES, {})
+    resolved = Budget.parse(budget).resolve(first, groups=tree)
+    opened(browser, tmp_path, found)
+    browser.run("document.getElementById('budget').value = arguments[0]", budget)
+    browser.click("#budget-form button")
+    costs = saved(browser)
+    changed = costs.matrix() != first.matrix()
+    assert np.array_equal(changed, resolved.mask())
+    factor = np.unique(costs.matrix()[changed]).item()
+
+    def kept(multiplier: float) -> bool:
+        matrix = np.where(changed, multiplier, first.matrix())
+        answers = untrue.decide(restored(found.codes), Penalty.from_matrix(matrix, CLASSES))
+        return resolved.kept(confusion_matrix(found.true, answers, 4), None)
+
+    assert not kept(1.0)
+    assert kept(factor)
+    assert not kept(factor * 0.98)
+    assert "This is an estimate" in text(browser, "budget-said")
+    assert text(browser, "proof").startswith(f"untrue control {found.source} --budget '{budget}'")
+    assert text(browser, "budgets").startswith(f"✓ {budget}: now ")
+    assert matrix(browser) == decided(found, costs)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("tumor->benign <= 1%", "there is no class tumor"),
+        ("tumour->benign", "expected <= and a limit, as in <= 1%"),
+        ("tumour->benign <= 1", "the limit must be a share or a count: 1% or 20 errors"),
+        ("tumour->tumour <= 1%", "that is no mistake: both sides are the same class"),
+        ("", "write a budget first, for example in the form below"),
+    ],
+)
+def test_what_is_no_budget_is_answered_and_changes_nothing(
+    budget: str, message: str, browser: Browser, found: Exploration, tmp_path: Path
+) -> None:
+    opened(browser, tmp_path, found)
+    browser.run("document.getElementById('budget').value = arguments[0]", budget)
+    browser.click("#budget-form button")
+    assert text(browser, "budget-said") == f"That is not a budget: {message}."
+    assert matrix(browser) == decided(found, Penalty.from_rules(CLASSES, {}))
+
+
+def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("truth,prob_a,prob_b\n" + "a,0,1\n" * 5 + "b,0.4,0.6\n" * 5)
+    found = explore(path)
+    opened(browser, tmp_path, found)
+    browser.run("document.getElementById('budget').value = 'a->b <= 1%'")
+    browser.click("#budget-form button")
+    assert text(browser, "budget-said").startswith("No cost keeps a->b <= 1% on these examples")
+    assert np.array_equal(saved(browser).matrix(), [[0, 1], [1, 0]])

@@ -1,0 +1,35 @@
+"""docs/explore.md: its commands run and print its numbers, its speeds are those that were measured."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_run(tmp_path: Path) -> None:
+    code, command = re.findall(r"```(?:python|bash)\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path)
+    assert done.returncode == 0
+    words = [sys.executable, "-m", *command.split()]
+    shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert "carries all 1,647 examples of digits.csv, 10 classes" in shown.stdout
+    assert "which changes 0 of 1,647 answers" in shown.stdout
+    assert "of the 1,647 digits, none" in PAGE
+    assert (tmp_path / "digits.html").exists()
+
+
+def test_the_speeds_are_those_of_the_record() -> None:
+    with (ROOT / "benchmarks" / "results" / "explore.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    table = re.findall(r"^\| (\d+) \| .* \| ([\d.]+) ms \| ([\d.]+) ms \| (\d+) ms \|$", PAGE, re.M)
+    assert table == [
+        (row["classes"], row["median_ms"], row["p95_ms"], f"{float(row['limit_ms']):.0f}")
+        for row in rows
+    ]
+    assert all(float(row["p95_ms"]) <= float(row["limit_ms"]) for row in rows)
