@@ -1,4 +1,4 @@
-"""docs/explore.md: its commands run and print its numbers, its speeds are those that were measured."""
+"""docs/explore.md: its commands run and print its numbers, its speeds are on record."""
 
 from __future__ import annotations
 
