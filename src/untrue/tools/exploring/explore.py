@@ -18,7 +18,7 @@ from untrue.penalty.stated import penalty_over
 from untrue.tools.exploring.drawing import drawn
 from untrue.tools.exploring.quantised import Codes, quantised, restored
 from untrue.tools.reading.class_probs import read_class_probs
-from untrue.tools.reading.trees import read_tree
+from untrue.tools.reading.hierarchies import read_hierarchy
 
 MOST_EXAMPLES = 20_000
 # Of more classes a matrix is no thing to edit, nor a page of a size to send.
@@ -105,9 +105,9 @@ def explore(
         )
     if examples < k:
         raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")
-    tree = read_tree(hierarchy, classes=read.classes) if hierarchy is not None else None
+    tree = read_hierarchy(hierarchy, classes=read.classes) if hierarchy is not None else None
     if tree is None and isinstance(penalty, TreePenalty):
-        tree = penalty.tree
+        tree = penalty.hierarchy
     found = super_classes(tree) if tree is not None else None
     members = {} if found is None else found[0]
     names = _ordered(read.classes, penalty, members)
