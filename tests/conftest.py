@@ -13,7 +13,13 @@ SLOW = (
     *("cli", "fuzz", "lab", "sklearn_adapter", "training", "networks", "tools/tuning"),
     *("tools/fitting", "report", "storage", "functional/native", "functional/test_exact.py"),
     *("test_boosting.py", "test_build.py", "test_exits.py", "test_guide.py", "test_imports.py"),
-    *("test_library_page.py", "test_readme.py", "test_tune_guide.py", "losses/test_losses.py"),
+    *(
+        "test_library_page.py",
+        "test_readme.py",
+        "test_tune_guide.py",
+        "test_explore_guide.py",
+        "losses/test_losses.py",
+    ),
     *("budgets/test_control.py", "decision/test_page.py"),
 )
 

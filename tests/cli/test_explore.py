@@ -27,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_page_repeats_how_the_file_was_read(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    how = ["--truth", "sick", "--delimiter", ";"]
+    Path("tree.csv").write_text("parent,child\nall,no\nall,yes\n")
+    how = ["--truth", "sick", "--delimiter", ";", "--hierarchy", "tree.csv"]
     assert exit_code(["explore", "my file.csv", *how, "--out", "page.html"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("This page carries all 2 examples of my file.csv, 2 classes.")

@@ -78,7 +78,13 @@ def explore(
         examples=examples,
         seed=seed,
     )
-    repeated = {"truth": truth, "probs": probs, "classes": classes, "delimiter": delimiter}
+    repeated = {
+        "truth": truth,
+        "probs": probs,
+        "classes": classes,
+        "delimiter": delimiter,
+        "hierarchy": None if hierarchy is None else str(hierarchy),
+    }
     place_text(out, explore_page(found, repeated))
     where = console()
     say(where, carried(found))

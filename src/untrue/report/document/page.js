@@ -7,9 +7,11 @@
     dark: { ink: "#e8e8e8", over: "#111111", grid: "#3a3d45", diagonal: "#34373f", label: "#2a2d35",
       scale: [[0, "#1d2027"], [0.15, "#173a5e"], [0.5, "#3182bd"], [1, "#deebf7"]] },
   };
-  function dressed(json) {
+  function dressed(json, step) {
     const look = dark.matches ? looks.dark : looks.light;
-    const figure = JSON.parse(json);
+    const parsed = JSON.parse(json);
+    // A plot with steps has a drawing for each.
+    const figure = step === undefined ? parsed : parsed[Number(step)];
     figure.layout.font.color = look.ink;
     figure.layout.hoverlabel = { align: "left", bgcolor: look.label, bordercolor: look.grid,
       font: { color: look.ink } };
@@ -32,17 +34,34 @@
     return figure;
   }
   const options = { responsive: true, displaylogo: false, displayModeBar: false };
+  function draw(place) {
+    const figure = dressed(place.nextElementSibling.textContent, place.dataset.step);
+    Plotly.react(place, figure.data, figure.layout, options);
+  }
   function drawAll() {
-    for (const place of document.querySelectorAll(".plot")) {
-      const figure = dressed(place.nextElementSibling.textContent);
-      Plotly.react(place, figure.data, figure.layout, options);
-    }
+    for (const place of document.querySelectorAll(".plot")) draw(place);
   }
   if (window.Plotly) {
     drawAll();
     dark.addEventListener("change", drawAll);
     // A folded figure has no width until it is opened.
     for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", drawAll);
+  }
+
+  // A slider moves all plots of its figure to a step.
+  for (const figure of document.querySelectorAll("figure.steps")) {
+    const steps = JSON.parse(figure.querySelector("script.all-steps").textContent);
+    const slider = figure.querySelector("input");
+    slider.addEventListener("input", function () {
+      const step = steps[Number(slider.value)];
+      figure.querySelector("output").textContent = step.name;
+      figure.querySelector(".told").textContent = step.told;
+      slider.setAttribute("aria-valuetext", slider.dataset.label + " " + step.name);
+      for (const place of figure.querySelectorAll(".plot")) {
+        place.dataset.step = slider.value;
+        draw(place);
+      }
+    });
   }
 
   // A click on a cell of a confusion matrix lists its examples; names go in as text only.

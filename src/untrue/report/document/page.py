@@ -29,6 +29,7 @@ from untrue.report.document.figures import (
     Facets,
     Figure,
 )
+from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.tables import Table
 
 
@@ -40,7 +41,7 @@ class Folded:
     parts: tuple[Figure | Table | str, ...]
 
 
-Part: TypeAlias = Figure | Table | str | Folded
+Part: TypeAlias = Figure | Table | str | Folded | ConfusionSteps
 PLOTLY = "plotly/plotly-cartesian.min.js"
 
 
@@ -110,6 +111,8 @@ def _described(part: Part) -> dict[str, Any]:
             "title": part.title,
             "parts": [_described(inner) for inner in part.parts],
         }
+    if isinstance(part, ConfusionSteps):
+        return _steps(part)
     if isinstance(part, Curves | Facets | Differences | Change | Confusion):
         panels = [
             {"title": drawing.pop("title"), "height": drawing["layout"]["height"], "json": drawing}
@@ -126,6 +129,31 @@ def _described(part: Part) -> dict[str, Any]:
             "examples": in_script(_examples(part)) if listed else "",
         }
     return {"kind": "text", "text": part}
+
+
+def _steps(part: ConfusionSteps) -> dict[str, Any]:
+    """A panel for each place in a step; its drawings are those of all steps."""
+    drawings = plotly_figures.draw(part.figure)
+    together = len(drawings) // len(part.steps)
+    places = [drawings[place::together] for place in range(together)]
+    return {
+        "kind": "steps",
+        "title": part.figure.title,
+        "see": part.figure.see,
+        "label": part.label,
+        "first": part.first,
+        "last": len(part.steps) - 1,
+        "step": part.steps[part.first],
+        "steps": in_script([{"name": step.name, "told": step.told} for step in part.steps]),
+        "panels": [
+            {
+                "title": place[0]["title"],
+                "height": place[0]["layout"]["height"],
+                "json": in_script(list(place)),
+            }
+            for place in places
+        ],
+    }
 
 
 def _examples(figure: Figure) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from untrue.lab.records import RunResult
 from untrue.metrics import Interval
 from untrue.report.document.figures import Figure, Series
 from untrue.report.document.page import Folded, Part, Section
+from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.tables import Column, Table
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
@@ -34,7 +35,7 @@ class FoldedItems:
     items: tuple[Item | str, ...]
 
 
-Block: TypeAlias = tuple[str, tuple[Item | str | FoldedItems, ...]]
+Block: TypeAlias = tuple[str, tuple[Item | str | FoldedItems | ConfusionSteps, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Chapter:
         )
 
 
-def _parts(item: Item | str | FoldedItems) -> tuple[Part, ...]:
+def _parts(item: Item | str | FoldedItems | ConfusionSteps) -> tuple[Part, ...]:
     if isinstance(item, FoldedItems):
         inner = tuple(i.part if isinstance(i, Item) else i for i in item.items)
         return (Folded(item.title, inner),) if inner else ()

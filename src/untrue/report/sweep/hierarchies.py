@@ -15,6 +15,7 @@ from untrue.report.document.figures import (
     Series,
 )
 from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.alpha_slider import hierarchy_slider
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
     Chapter,
@@ -44,6 +45,8 @@ BASE = Arm("cross-entropy", 0.0, "argmax")
 def chapter(collected: Collected, stem: str) -> Chapter:
     """Everything about one hierarchy sweep."""
     arms = Arms(collected.rows)
+    slider = hierarchy_slider(collected, arms)
+    moved = () if slider is None else (slider,)
     return Chapter(
         lead=_lead(arms),
         blocks=(
@@ -54,7 +57,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
                     Item(f"{stem}-{loss}", _table(collected, arms, loss)) for loss in arms.losses()
                 ),
             ),
-            ("Where the errors went", _matrices(collected, arms, stem)),
+            ("Where the errors went", (*moved, *_matrices(collected, arms, stem))),
         ),
         short=_short(arms),
     )

@@ -12,6 +12,7 @@ from untrue.report.document.figures import (
     Point,
     Series,
 )
+from untrue.report.sweep.alpha_slider import zone_slider
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
     Block,
@@ -53,7 +54,9 @@ def chapter(collected: Collected, stem: str) -> Chapter:
             blocks.append((f"{title} against the size of the zone", figures))
     else:
         blocks.append(("Against alpha", _against_alpha(arms, middle, stem)))
-    blocks.append(("Where the errors went", _matrices(collected, arms, middle, stem)))
+    slider = zone_slider(collected, arms, middle)
+    moved = () if slider is None else (slider,)
+    blocks.append(("Where the errors went", (*moved, *_matrices(collected, arms, middle, stem))))
     tables = tuple(Item(f"{stem}-n{size}", table(collected, arms, size)) for size in sizes)
     blocks.append(("All numbers", tables))
     return Chapter(_lead(arms, middle), tuple(blocks), short(arms, sizes))

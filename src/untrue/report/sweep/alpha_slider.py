@@ -1,0 +1,134 @@
+"""A slider over alpha that moves the confusion matrices of all losses, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.lab.records import Counts, RunResult
+from untrue.report.document.figures import Confusion, Panel
+from untrue.report.document.steps import ConfusionSteps, Step
+from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.sweep.chapters import as_float, runs
+from untrue.report.sweep.rows import Collected
+
+BASE = Arm("cross-entropy", 0.0, "argmax")
+Found = dict[tuple[str, float], dict[int, RunResult]]
+
+
+def found_runs(collected: Collected, arms: Arms, size: int | None = None) -> Found:
+    """The finished runs of each loss and alpha by seed; alpha 0 is the baseline, of every loss."""
+    found: Found = {(loss, 0.0): runs(collected, BASE) for loss in arms.losses()}
+    for loss in arms.losses():
+        for arm in arms.select(loss=loss, decision="argmax", zone_size=size, small_count=None):
+            found[loss, arm.alpha] = runs(collected, arm)
+    return found
+
+
+def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps | None:
+    """Of one repetition, whose zone it is; None while fewer than two alphas are finished."""
+    found = found_runs(collected, arms, size)
+    seeds = sorted({seed for by_seed in found.values() for seed in by_seed})
+    # Of the repetitions the one in which most is finished, the first of these.
+    seed = max(seeds, key=lambda s: (len(_finished(found, arms, {s})), -s), default=None)
+    if seed is None:
+        return None
+    treated = next((r[seed] for (_, alpha), r in found.items() if alpha and seed in r), None)
+    if treated is None or treated.config.penalty is None:
+        return None
+    zone = treated.config.penalty.mask(collected.info)
+
+    def told(loss: str, counts: Counts) -> str:
+        errors = int(counts.sum() - counts.trace())
+        return f"{loss}: {int(counts[zone].sum())} of {errors} errors are in the zone"
+
+    return _slider(
+        arms,
+        found,
+        {seed},
+        told,
+        lambda panels: Confusion(
+            title="Confusions as alpha grows",
+            see=f"Repetition {seed}, the zone of {size} cells outlined. Move alpha and see the "
+            "errors leave the zone; alpha 0 is the baseline. Darker cells hold more errors.",
+            classes=collected.info.classes,
+            panels=panels,
+            zone=zone,
+            unit="test images",
+        ),
+    )
+
+
+def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
+    """Of all repetitions that every alpha has, classes of a super-class beside each other."""
+    info = collected.info
+    found = found_runs(collected, arms)
+    shared = [set(by_seed) for by_seed in found.values() if by_seed]
+    seeds = set.intersection(*shared) if shared else set()
+    order = [index for _, members in info.groups for index in members]
+    group = info.group_of()
+    inside = group[:, None] == group[None, :]
+    ends = np.cumsum([0, *(len(members) for _, members in info.groups)]).tolist()
+
+    def told(loss: str, counts: Counts) -> str:
+        errors = int(counts.sum() - counts.trace())
+        mild = int(counts[inside].sum() - counts.trace())
+        return f"{loss}: {mild} of {errors} errors stay in the right super-class"
+
+    return _slider(
+        arms,
+        found,
+        seeds,
+        told,
+        lambda panels: Confusion(
+            title="Confusions as alpha grows",
+            see="The blocks on the diagonal are the super-classes. Move alpha and see the errors "
+            "gather in them; alpha 0 is the baseline. "
+            f"{'One repetition' if len(seeds) == 1 else f'{len(seeds)} repetitions together'}.",
+            classes=tuple(info.classes[index] for index in order),
+            panels=tuple(Panel(p.title, p.values[np.ix_(order, order)]) for p in panels),
+            zone=inside[np.ix_(order, order)],
+            zone_name="right super-class",
+            unit="test images",
+            blocks=tuple(
+                (name, first, last)
+                for (name, _), first, last in zip(info.groups, ends, ends[1:], strict=False)
+            ),
+        ),
+    )
+
+
+def _slider(
+    arms: Arms,
+    found: Found,
+    seeds: set[int],
+    told: Callable[[str, Counts], str],
+    figure: Callable[[tuple[Panel, ...]], Confusion],
+) -> ConfusionSteps | None:
+    alphas = _finished(found, arms, seeds)
+    if len(alphas) < 2:
+        return None
+    panels, steps = [], []
+    for alpha in alphas:
+        counts = {loss: _summed(found[loss, alpha], seeds) for loss in arms.losses()}
+        panels += [Panel(loss, as_float(each)) for loss, each in counts.items()]
+        steps.append(
+            Step(f"{alpha:g}", "; ".join(told(loss, each) for loss, each in counts.items()) + ".")
+        )
+    return ConfusionSteps(figure(tuple(panels)), "alpha", tuple(steps))
+
+
+def _finished(found: Found, arms: Arms, seeds: set[int]) -> list[float]:
+    """The alphas that every loss has finished in all of these repetitions."""
+    return sorted(
+        alpha
+        for alpha in {alpha for _, alpha in found}
+        if seeds and all(found.get((loss, alpha), {}).keys() >= seeds for loss in arms.losses())
+    )
+
+
+def _summed(by_seed: dict[int, RunResult], seeds: set[int]) -> npt.NDArray[np.int64]:
+    total: npt.NDArray[np.int64] = np.sum([by_seed[seed].confusion for seed in seeds], axis=0)
+    return total
