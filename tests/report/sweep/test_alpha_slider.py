@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.browser import KEYS, MISSING, Browser
+
 from untrue.errors import ArgumentError
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import Store
