@@ -101,15 +101,9 @@ def fit(
     check_number("alpha", alpha, 0.0, 1.0)
     check_seed(seed)
     source = as_source(data, y, target=target, classes=classes)
-    choice = choose_model(
+    choice, settings = choose(
         model,
-        source.kind,
-        only_network=given_names(epochs=epochs, batch_size=batch_size),
-        only_trees=rounds is not None,
-    )
-    settings = training_settings(
-        choice,
-        len(source),
+        source,
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -208,26 +202,29 @@ def fit(
     )
 
 
-def given_names(**options: Any) -> tuple[str, ...]:
-    """The options that were given, as a caller writes them."""
-    return tuple(f"`{name}`" for name, value in options.items() if value is not None)
-
-
-def training_settings(
-    choice: Choice,
-    examples: int,
+def choose(
+    model: str | None,
+    source: Source,
     *,
     epochs: int | None = None,
     batch_size: int | None = None,
     learning_rate: float | None = None,
     patience: int | None = None,
     rounds: int | None = None,
-) -> Settings | BoosterSettings:
-    """The usual settings of a kind of model for so many examples, with what was given instead."""
+) -> tuple[Choice, Settings | BoosterSettings]:
+    """The kind of model for these data, and its usual settings with what was given instead."""
+    of_network = {"epochs": epochs, "batch_size": batch_size}
+    choice = choose_model(
+        model,
+        source.kind,
+        only_network=tuple(f"`{name}`" for name, value in of_network.items() if value is not None),
+        only_trees=rounds is not None,
+    )
     given: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
-    given |= {"rounds": rounds} if choice.boosted else {"epochs": epochs, "batch_size": batch_size}
-    usual = BoosterSettings() if choice.boosted else suited_to(examples)
-    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+    given |= {"rounds": rounds} if choice.boosted else of_network
+    usual = BoosterSettings() if choice.boosted else suited_to(len(source))
+    asked = {name: value for name, value in given.items() if value is not None}
+    return choice, replace(usual, **asked)
 
 
 def prepare(

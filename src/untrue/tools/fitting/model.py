@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.decision import Temperature
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.learners import Predictor
@@ -62,12 +61,6 @@ class Model:
     ) -> FloatArray:
         """Calibrated class probabilities (N, k), behind what training by costs moved."""
         return class_probs(self.scores(inputs, source=source), self.link, self.temperature, each)
-
-
-def calibrated(logits: npt.NDArray[np.floating[Any]], temperature: float) -> FloatArray:
-    """softmax(logits / temperature) in double precision."""
-    check_finite(logits, "Example")
-    return np.asarray(Temperature(temperature)(logits.astype(np.float64)), dtype=np.float64)
 
 
 def argmax(probs: FloatArray) -> IntArray:

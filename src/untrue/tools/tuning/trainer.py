@@ -15,7 +15,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.fitting.learners import Learner, softmax_temperature
-from untrue.tools.fitting.model import calibrated
+from untrue.tools.fitting.link import class_probs
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
 from untrue.training.progress import Progress
@@ -78,7 +78,7 @@ class CachingTrainer:
         for r, fold in enumerate(self.parts.folds):
             name = f"{_shown(recipe)}, repetition {r + 1} of {len(self.parts.folds)}"
             found = self._made(recipe, fold, name, seed=self.seed + r, weights=False)
-            probs[position[fold.test]] = calibrated(found.logits, found.temperature)
+            probs[position[fold.test]] = class_probs(found.logits, None, found.temperature)
         return probs
 
     def final(self, recipe: Recipe) -> Trained:

@@ -22,14 +22,14 @@ from untrue.metrics.pairing import paired_change
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.fit import (
     PLAIN,
-    given_names,
+    choose,
     labels_of,
     prepare,
     training_costs,
-    training_settings,
 )
-from untrue.tools.fitting.learners import choose_model, load_predictor
-from untrue.tools.fitting.model import Model, argmax, calibrated
+from untrue.tools.fitting.learners import load_predictor
+from untrue.tools.fitting.link import class_probs
+from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.row_costs import RowCosts, check_by_class, source_costs
 from untrue.tools.reading.sources import Preprocessing, Source, answer_labels, as_source
@@ -116,15 +116,9 @@ def tune(
     started = time.perf_counter()
     _check(losses, trials, time_limit, max_accuracy_drop)
     source = as_source(data, y, target=target, classes=classes)
-    choice = choose_model(
+    choice, settings = choose(
         model,
-        source.kind,
-        only_network=given_names(epochs=epochs, batch_size=batch_size),
-        only_trees=rounds is not None,
-    )
-    settings = training_settings(
-        choice,
-        len(source),
+        source,
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -267,8 +261,8 @@ def _result(
     trial = found.trials[found.chosen]
     costs = decision_costs(trial.setting, judge.stated, judge.budgets, judge.penalty)
     true, k = trainer.labels[trainer.parts.held_out], judge.penalty.n_classes
-    before = argmax(calibrated(plain.logits, plain.temperature))
-    predicted = answers(calibrated(made.logits, made.temperature), costs, rows)
+    before = argmax(class_probs(plain.logits, None, plain.temperature))
+    predicted = answers(class_probs(made.logits, None, made.temperature), costs, rows)
     cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
     verdicts = tuple(
         BudgetVerdict(
