@@ -17,7 +17,7 @@ from untrue import functional, losses
 from untrue.cli import build
 from untrue.errors import ArgumentError
 from untrue.losses import registry
-from untrue.report.document.figures import MARKERS, PALETTE
+from untrue.report.document.styles import MARKERS, PALETTE
 
 K = 7
 SOURCE = Path(untrue.__file__).parent

@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 
 from untrue.metrics import Interval
+from untrue.report.document.confusion_figure import CellExamples, Confusion, Panel
 from untrue.report.document.figures import (
     Axis,
-    CellExamples,
     Change,
     ChangeRow,
-    Confusion,
     Curves,
     Difference,
     Differences,
-    Panel,
     Point,
     Series,
 )

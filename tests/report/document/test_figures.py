@@ -9,16 +9,14 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.metrics import Interval
+from untrue.report.document.confusion_figure import Confusion, Panel, busiest
 from untrue.report.document.figures import (
     Axis,
     Change,
     ChangeRow,
-    Confusion,
     Curves,
-    Panel,
     Point,
     Series,
-    busiest,
     ends,
     span,
 )

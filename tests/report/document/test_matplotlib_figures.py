@@ -11,18 +11,9 @@ import pytest
 from PIL import Image
 
 from untrue.report.document import matplotlib_figures, plotly_figures
-from untrue.report.document.figures import (
-    INK,
-    Axis,
-    Change,
-    ChangeRow,
-    Confusion,
-    Curves,
-    Figure,
-    Panel,
-    Point,
-    Series,
-)
+from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Figure, Point, Series
+from untrue.report.document.styles import INK
 
 NAMES = ("$5 & <b>", "鳥 \N{PILE OF POO}", "c^2_x")
 FIGURES: dict[str, Figure] = {

@@ -11,17 +11,8 @@ import pytest
 
 from untrue.metrics import Interval
 from untrue.report.document import plotly_figures
-from untrue.report.document.figures import (
-    Axis,
-    Change,
-    ChangeRow,
-    Confusion,
-    Curves,
-    Figure,
-    Panel,
-    Point,
-    Series,
-)
+from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Figure, Point, Series
 
 NASTY = "<script>alert(1)</script> & %{z}"
 SAFE = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; %{z}"

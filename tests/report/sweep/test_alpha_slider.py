@@ -12,7 +12,7 @@ from benchmarks.browser import KEYS, MISSING, Browser
 from untrue.errors import ArgumentError
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import Store
-from untrue.report.document.figures import Confusion, Panel
+from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.page import Page, Section, write
 from untrue.report.document.steps import ConfusionSteps, Step
 from untrue.report.sweep.alpha_slider import hierarchy_slider, zone_slider

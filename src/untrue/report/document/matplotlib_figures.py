@@ -15,26 +15,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue.optional import need
+from untrue.report.document.confusion_figure import Confusion
 from untrue.report.document.figures import (
-    INK,
-    LEGEND_UP_TO,
-    NAMES_UP_TO,
-    ZONE_COLOUR,
     Axis,
     Change,
-    Confusion,
     Curves,
     Differences,
     Facets,
     Figure,
     Series,
     ends,
-    number,
-    shortened,
     span,
 )
 from untrue.report.document.page import write_bytes
-from untrue.report.document.plotly_figures import CROSS, DIAGONAL, GRID, SCALE, STAIRS
+from untrue.report.document.styles import (
+    CROSS,
+    DIAGONAL,
+    GRID,
+    INK,
+    LEGEND_UP_TO,
+    NAMES_UP_TO,
+    SCALE,
+    STAIRS,
+    ZONE_COLOUR,
+    number,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

@@ -21,14 +21,8 @@ from typing import Any, TypeAlias
 from untrue.atomic_files import place_bytes
 from untrue.optional import need
 from untrue.report.document import plotly_figures
-from untrue.report.document.figures import (
-    Change,
-    Confusion,
-    Curves,
-    Differences,
-    Facets,
-    Figure,
-)
+from untrue.report.document.confusion_figure import Confusion
+from untrue.report.document.figures import Change, Curves, Differences, Facets, Figure
 from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.tables import Table
 

@@ -6,40 +6,30 @@ strings, never templates, so a class called '%{z}' is shown as that.
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
-import numpy as np
-
 from untrue.report.document.figures import (
-    INK,
-    LEGEND_UP_TO,
-    NAMES_UP_TO,
-    ZONE_COLOUR,
     Axis,
     Change,
-    Confusion,
     Curves,
     Differences,
     Facets,
     Figure,
-    Panel,
     Point,
     Series,
     ends,
-    number,
-    shortened,
     span,
 )
-
-Drawing = dict[str, Any]
-# Kept in step with the dark ones in page.js, which swaps them.
-GRID = "#d9d9d9"
-SCALE = [[0.0, "#ffffff"], [0.15, "#d6e6f4"], [0.5, "#6aaed6"], [1.0, "#08306b"]]
-DIAGONAL = "#e4e4e4"
-# Lines behind the data; dark enough on white and light enough on black.
-CROSS = "#8a8a8a"
-STAIRS = "#8a8a8a66"
+from untrue.report.document.plotly_confusion import draw_confusion
+from untrue.report.document.plotly_layout import Drawing, axis_layout, base_layout, safe
+from untrue.report.document.styles import (
+    CROSS,
+    INK,
+    LEGEND_UP_TO,
+    STAIRS,
+    number,
+    shortened,
+)
 
 
 def draw(figure: Figure) -> tuple[Drawing, ...]:
@@ -55,12 +45,7 @@ def draw(figure: Figure) -> tuple[Drawing, ...]:
         return (_differences(figure),)
     if isinstance(figure, Change):
         return (_change(figure),)
-    return tuple(_confusion(figure, panel) for panel in figure.panels)
-
-
-def safe(text: str) -> str:
-    """Text that plotly draws as it is."""
-    return html.escape(text, quote=False)
+    return tuple(draw_confusion(figure, panel) for panel in figure.panels)
 
 
 def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawing:
@@ -93,7 +78,7 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
                 "meta": {"ink": True},
             }
         )
-    layout = _layout(height=600 if figure.crowded else height)
+    layout = base_layout(height=600 if figure.crowded else height)
     if not legend:
         layout["showlegend"] = False
     if figure.cross is not None:
@@ -105,8 +90,8 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
                 {"y0": y, "y1": y, "x0": 0, "x1": 1, "xref": "paper"},
             )
         ]
-    layout["xaxis"] = _axis(figure.x, ends(figure.x, figure.series, "x"))
-    layout["yaxis"] = _axis(figure.y, ends(figure.y, figure.series, "y"))
+    layout["xaxis"] = axis_layout(figure.x, ends(figure.x, figure.series, "x"))
+    layout["yaxis"] = axis_layout(figure.y, ends(figure.y, figure.series, "y"))
     return {"title": "", "data": data, "layout": layout}
 
 
@@ -192,10 +177,10 @@ def _differences(figure: Differences) -> Drawing:
         trace["error_x"] = {**trace.get("error_x", {}), "thickness": 2.2, "width": 0}
         data.append(trace)
     names = [row.name for row in figure.rows]
-    layout = _layout(height=90 + 34 * max(2, len(names)))
+    layout = base_layout(height=90 + 34 * max(2, len(names)))
     layout["showlegend"] = False
     layout["shapes"] = [_line({"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper"})]
-    layout["xaxis"] = _axis(figure.x, ends(figure.x, figure.series(), "x"))
+    layout["xaxis"] = axis_layout(figure.x, ends(figure.x, figure.series(), "x"))
     layout["yaxis"] = _row_names(names)
     return {"title": "", "data": data, "layout": layout}
 
@@ -208,7 +193,7 @@ def _line(ends: dict[str, Any]) -> dict[str, Any]:
 def _row_names(names: list[str]) -> dict[str, Any]:
     """The y axis of rows from the top, each with its name."""
     return {
-        **_axis(Axis("")),
+        **axis_layout(Axis("")),
         "tickvals": list(range(len(names))),
         "ticktext": [safe(shortened(name, 24)) for name in names],
         "range": [len(names) - 0.5, -0.5],
@@ -246,167 +231,7 @@ def _change(figure: Change) -> Drawing:
             for name, text in zip(names, trace["hovertext"], strict=True)
         ]
         data.append(trace)
-    layout = _layout(height=130 + 34 * max(2, len(names)))
-    layout["xaxis"] = _axis(figure.x, ends(figure.x, (before, after), "x"))
+    layout = base_layout(height=130 + 34 * max(2, len(names)))
+    layout["xaxis"] = axis_layout(figure.x, ends(figure.x, (before, after), "x"))
     layout["yaxis"] = _row_names(names)
     return {"title": "", "data": data, "layout": layout}
-
-
-def _confusion(figure: Confusion, panel: Panel) -> Drawing:
-    k = len(figure.classes)
-    same = np.eye(k, dtype=bool)
-    errors = np.where(same, np.nan, panel.values)
-    names = [safe(name) for name in figure.classes]
-    # One hover text per cell would be most of the page for 100 classes: empty cells keep quiet.
-    labelled = (panel.values != 0) | (k <= NAMES_UP_TO)
-    hover = np.full((k, k), "", dtype=object)
-    for i, j in np.argwhere(labelled).tolist():
-        hover[i, j] = _cell_hover(figure, names[i], names[j], float(panel.values[i, j]), i, j)
-    common: dict[str, Any] = {
-        "type": "heatmap",
-        "hoverinfo": "text",
-        "hoverongaps": False,
-        "xgap": 1 if k <= NAMES_UP_TO else 0,
-        "ygap": 1 if k <= NAMES_UP_TO else 0,
-    }
-    data: list[dict[str, Any]] = [
-        {
-            **common,
-            "z": _rows(errors),
-            "hovertext": np.where(same, "", hover).tolist(),
-            "zmin": 0,
-            "zmax": figure.largest,
-            "colorscale": SCALE,
-            "showscale": not figure.shows_numbers,
-            # Above the cells, where it takes no width from them on a phone.
-            "colorbar": {
-                "title": {"text": safe(figure.unit), "side": "top"},
-                "orientation": "h",
-                "thickness": 8,
-                "y": 1.0,
-                "ypad": 4,
-                "yanchor": "bottom",
-                "outlinewidth": 0,
-            },
-            "meta": {"scale": "errors"},
-        },
-        {
-            **common,
-            "z": _rows(np.where(same, 0.0, np.nan)),
-            "hovertext": np.where(same, hover, "").tolist(),
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": [[0.0, DIAGONAL], [1.0, DIAGONAL]],
-            "showscale": False,
-            "meta": {"scale": "diagonal"},
-        },
-    ]
-    if figure.shows_numbers:
-        data += [_numbers(figure, panel, on_dark=False), _numbers(figure, panel, on_dark=True)]
-    if figure.zone is not None:
-        xs: list[float | None] = []
-        ys: list[float | None] = []
-        for (x0, y0), (x1, y1) in figure.outline():
-            xs += [x0, x1, None]
-            ys += [y0, y1, None]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": xs,
-                "y": ys,
-                "hoverinfo": "skip",
-                "showlegend": False,
-                "line": {"color": ZONE_COLOUR, "width": 2.5 if k <= NAMES_UP_TO else 1.2},
-            }
-        )
-    places, labels = figure.ticks()
-    ticks = {
-        "tickvals": list(places),
-        "ticktext": [safe(label) for label in labels],
-        "showgrid": False,
-        "tickfont": {"size": 11 if len(places) <= 16 else 9},
-        "range": [-0.5, k - 0.5],
-    }
-    layout = _layout(height=470)
-    layout["margin"]["t"] = 10
-    layout["xaxis"] = {
-        **_axis(Axis(figure.predicted_label)),
-        **ticks,
-        "tickangle": -90 if _long(labels) else 0,
-    }
-    layout["yaxis"] = {**_axis(Axis("truth")), **ticks, "range": [k - 0.5, -0.5]}
-    return {"title": panel.title, "data": data, "layout": layout}
-
-
-def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any]:
-    """The counts in the cells, as a trace of their own: plotly's contrast fails mid-scale."""
-    cells = np.argwhere((panel.values != 0) & (figure.dark(panel) == on_dark)).tolist()
-    texts = [number(float(panel.values[i, j])) for i, j in cells]
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [j for _, j in cells],
-        "y": [i for i, _ in cells],
-        "text": texts,
-        "textfont": {
-            "size": [10 if len(text) < 4 else 8 for text in texts],
-            "color": "#ffffff" if on_dark else INK,
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "meta": {"text": "on dark" if on_dark else "on light"},
-    }
-
-
-def _cell_hover(figure: Confusion, true: str, predicted: str, value: float, i: int, j: int) -> str:
-    inside = figure.zone is not None and bool(figure.zone[i, j])
-    verdict = "right" if i == j else safe(figure.zone_name) if inside else ""
-    lines = [f"truth: <b>{true}</b>", f"predicted: <b>{predicted}</b>"]
-    return "<br>".join(
-        [*lines, f"{number(value)} {safe(figure.unit)}{f' ({verdict})' if verdict else ''}"]
-    )
-
-
-def _long(labels: tuple[str, ...]) -> bool:
-    """Whether names would run into each other when side by side on a phone."""
-    return sum(len(label) for label in labels) > 24
-
-
-def _rows(values: Any) -> list[list[float | None]]:
-    """A matrix for JSON, which knows no nan."""
-    return [[None if np.isnan(v) else float(v) for v in row] for row in values]
-
-
-def _layout(*, height: int) -> dict[str, Any]:
-    return {
-        "height": height,
-        "autosize": True,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-        "hoverlabel": {"align": "left"},
-        "dragmode": False,
-    }
-
-
-def _axis(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]:
-    layout: dict[str, Any] = {
-        "title": {"text": safe(axis.label), "standoff": 8, "font": {"size": 12}},
-        "automargin": True,
-        "gridcolor": GRID,
-        "linecolor": GRID,
-        "zeroline": False,
-        "ticks": "outside",
-        "tickcolor": GRID,
-    }
-    if axis.log:
-        layout["type"] = "log"
-    if ends is not None:
-        layout["range"] = list(ends)
-    if axis.ticks:
-        layout["tickvals"] = list(axis.ticks)
-        layout["ticktext"] = [number(tick) if tick >= 1 else f"{tick:g}" for tick in axis.ticks]
-    return layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from untrue.errors import ArgumentError
-from untrue.report.document.figures import Confusion
+from untrue.report.document.confusion_figure import Confusion
 
 
 @dataclass(frozen=True, slots=True)

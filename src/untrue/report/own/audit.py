@@ -10,18 +10,10 @@ import numpy.typing as npt
 
 import untrue
 from untrue.metrics import Cells
-from untrue.report.document.figures import (
-    Axis,
-    CellExamples,
-    Confusion,
-    Curves,
-    Panel,
-    Point,
-    Series,
-    busiest,
-    number,
-)
+from untrue.report.document.confusion_figure import CellExamples, Confusion, Panel, busiest
+from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.measures import MEASURES, costliest, shown, signed
 from untrue.tools.auditing.audit import AuditResult

@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 
 import untrue
-from untrue.report.document.figures import (
-    Axis,
-    Change,
-    ChangeRow,
-    Confusion,
-    Curves,
-    Panel,
-    Point,
-    Series,
-    busiest,
-    number,
-)
+from untrue.report.document.confusion_figure import Confusion, Panel, busiest
+from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import MEASURES, by_columns, costliest, shown, signed

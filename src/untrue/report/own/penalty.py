@@ -7,8 +7,9 @@ import numpy as np
 from untrue.errors import listed
 from untrue.penalty import Penalty
 from untrue.penalty.dense import off_diagonal
-from untrue.report.document.figures import Confusion, Panel, number, shortened
+from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.page import Page, Section, render
+from untrue.report.document.styles import number, shortened
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.tools.penalty_diagnosis import Diagnosis, diagnose
 from untrue.tools.penalty_templates import Suggestion

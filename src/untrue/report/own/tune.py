@@ -10,17 +10,10 @@ import untrue
 from untrue.budgets import Verdict
 from untrue.losses import registry
 from untrue.losses.registry import style_of
-from untrue.report.document.figures import (
-    LEAST_COST_STYLE,
-    Axis,
-    Confusion,
-    Curves,
-    Panel,
-    Point,
-    Series,
-    busiest,
-)
+from untrue.report.document.confusion_figure import Confusion, Panel, busiest
+from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
+from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import FULL_MATRIX, dense_counts
 from untrue.report.own.measures import by_columns, signed

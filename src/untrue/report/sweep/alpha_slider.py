@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.lab.records import Counts, RunResult
-from untrue.report.document.figures import Confusion, Panel
+from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.steps import ConfusionSteps, Step
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import as_float, runs

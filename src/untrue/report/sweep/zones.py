@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from untrue.losses.registry import style_of
-from untrue.report.document.figures import (
-    LEAST_COST_STYLE,
-    Axis,
-    Confusion,
-    Curves,
-    Panel,
-    Point,
-    Series,
-)
+from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.figures import Axis, Curves, Point, Series
+from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.sweep.alpha_slider import zone_slider
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
