@@ -265,57 +265,6 @@ def test_a_terminal_gets_a_live_display(tmp_path: Path) -> None:
     assert "left" in text
 
 
-def test_a_limit_needs_no_word_on_validation(tmp_path: Path) -> None:
-    mnist = tmp_path / "data/mnist"
-    mnist.mkdir(parents=True)
-    for part, n in (("train", 12_000), ("t10k", 20)):
-        head = n.to_bytes(4, "big")
-        images = bytes([0, 0, 8, 3]) + head + bytes([0, 0, 0, 28, 0, 0, 0, 28]) + bytes(784 * n)
-        labels = bytes([0, 0, 8, 1]) + head + bytes(i % 10 for i in range(n))
-        (mnist / f"{part}-images-idx3-ubyte").write_bytes(images)
-        (mnist / f"{part}-labels-idx1-ubyte").write_bytes(labels)
-    words = ["run", "masked-zone", "--limit-train", "4000", "--dry-run", *ONE]
-    done = untrue(*words, "--data-dir", mnist.parent, "--out", tmp_path / "runs")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "to train" in done.stdout
-
-
-def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    done = untrue(*TINY, "--out", tmp_path / "runs", "--dry-run")
-    assert done.returncode == 0
-    assert "5 to train" in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_dry_run_fetches_nothing(tmp_path: Path) -> None:
-    """It plans from what is known of a data set, whether its files are there or not."""
-    nowhere = {"HOME": tmp_path, "XDG_CACHE_HOME": tmp_path, "UNTRUE_DATA": tmp_path}
-    environment = {**os.environ, **{name: str(path) for name, path in nowhere.items()}}
-    for words, expected in (
-        (
-            "run masked-zone --scale paper --data cifar10",
-            "masked-zone on cifar10, scale paper: 5",
-        ),
-        ("run small-sample", "small-sample on cifar100, scale desk: 14 models"),
-        (
-            "compare --data cifar100 --penalty hierarchy --out runs",
-            "compare on cifar100, scale desk",
-        ),
-        ("compare --data mnist --out runs", "compare on mnist, scale desk: "),
-    ):
-        done = subprocess.run(
-            [*UNTRUE, *words.split(), "--dry-run", "--device", "cpu"],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-            timeout=60,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert expected in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_data_set_is_hashed_once_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed = []
 
@@ -327,14 +276,6 @@ def test_the_data_set_is_hashed_once_a_run(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(f"untrue.lab.{module}.describe", counted)
     assert exit_code([*TINY, "--alpha", "0", "--epochs", "1", "--out", str(tmp_path)]) == 0
     assert hashed == ["digits"]
-
-
-def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(tmp_path: Path) -> None:
-    assert untrue(*TINY, "--out", tmp_path, "--alpha", "0").returncode == 0
-    before = (tmp_path / "runs.sqlite").read_bytes()
-    done = untrue(*TINY, "--out", tmp_path, "--dry-run")
-    assert "5 models, 1 done already, 4 to train" in done.stdout
-    assert (tmp_path / "runs.sqlite").read_bytes() == before
 
 
 def test_a_toml_file_is_an_experiment(tmp_path: Path) -> None:
