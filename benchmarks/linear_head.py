@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from benchmarks import record
+from benchmarks import record, tables
 from benchmarks.losses import taxonomy
 from untrue import Penalty
 from untrue.functional import linear_bilinear_loss, linear_log_bilinear_loss
@@ -59,6 +59,7 @@ def main() -> None:
         rows += measured(n, k, options.processes, options.steps)
     if not options.only:
         print(record.write("linear_head", rows))
+        print(tables.update())
 
 
 def measured(n: int, k: int, processes: int, steps: int) -> list[dict[str, object]]:

@@ -5,7 +5,8 @@ order drawn again each round and with one call before the clock starts, so that 
 what its neighbour leaves in the caches. Each size runs in several fresh processes. The figure is
 the median over the processes of the median over the rounds of (candidate / cross-entropy in the
 same round).
-Run: `python -m benchmarks.losses`.
+Run: `python -m benchmarks.losses`, or `--only 10 100` for some numbers of classes: the other
+results are kept. The table of docs/kernels.md is written too.
 
 native     by the C kernel;  torch: the same losses by the torch formulas
 by hand    softmax times A[y];  one-hot times A, then softmax;  compiled: the first and the
@@ -23,14 +24,15 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks import record
+from benchmarks import record, tables
 from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
 from untrue.functional import backend
 from untrue.functional.formula import Term
@@ -56,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--only", type=int, nargs="+", metavar="K", help="numbers of classes")
     parser.add_argument("--classes", type=int, help=argparse.SUPPRESS)  # one size, as JSON
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -68,10 +71,24 @@ def main() -> None:
     )
     rows: list[dict[str, object]] = []
     for k in sorted({*DENSE, *SPARSE}):
+        if options.only and k not in options.only:
+            continue
         for n in BATCHES:
             if n * k <= LARGEST:
                 rows += measured(k, n, options.rounds, options.processes)
-    print(record.write("losses", rows))
+    print(write(rows))
+    print(tables.update())
+
+
+def write(rows: list[dict[str, object]]) -> Path:
+    """Put these in the place of earlier results of the same numbers of classes."""
+    new = {row["classes"] for row in rows}
+    kept = [row for row in tables.results("losses") if int(row["classes"]) not in new]
+    return record.write("losses", sorted([*kept, *rows], key=size))
+
+
+def size(row: Mapping[str, object]) -> tuple[int, int]:
+    return int(str(row["classes"])), int(str(row["batch"]))
 
 
 def measured(k: int, n: int, rounds: int, processes: int) -> list[dict[str, object]]:
