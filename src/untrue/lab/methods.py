@@ -103,7 +103,11 @@ def score(
     scores = method.scores(outputs)
     probs = scores.softmax(dim=1).numpy()
     if not method.probabilistic:
-        return Scored(probs, scoring.count(scores.numpy(), labels))
+        seen: tuple[Validated, ...] = ()
+        if held_back is not None and config.score_on:
+            watched = method.scores(held_back[0]).numpy()
+            seen = (scoring.validated("argmax", watched, held_back[1], config.score_on[0], info),)
+        return Scored(probs, scoring.count(scores.numpy(), labels), validated=seen)
     scored = Scored(
         probs=probs,
         confusion=scoring.count(probs, labels),
@@ -113,10 +117,9 @@ def score(
     )
     if held_back is None:
         return scored
-    watched, watched_labels = held_back
     more = scoring.calibrated(
-        method.scores(watched).numpy(),
-        watched_labels,
+        method.scores(held_back[0]).numpy(),
+        held_back[1],
         scores.numpy(),
         labels,
         config.score_on,

@@ -119,18 +119,17 @@ def calibrated(
     ways["least-cost-calibrated"] = tempered(watched, found)
     clipped = None
     if link is not None and link.moves:
-        behind, behind_watched = link.logits(scores), link.logits(held_back)
+        (behind, clipped), behind_watched = link.read(scores), link.logits(held_back)
         suits = Temperature(fitted_temperature(behind_watched, held_back_labels))
         for spec in specs:
             counts = decided(np.asarray(suits(behind), np.float32), labels, spec, info).confusion
             made.append(Decision(spec, counts, calibrated=True, posterior=True))
         ways["posterior"] = np.asarray(suits(behind_watched), np.float32)
-        clipped = link.outside(scores)
     return Calibration(
         found,
         (ece(raw, labels), ece(tempered(raw, found), labels)),
         tuple(made),
-        tuple(_validated(rule, p, held_back_labels, specs[0], info) for rule, p in ways.items())
+        tuple(validated(rule, p, held_back_labels, specs[0], info) for rule, p in ways.items())
         if specs
         else (),
         clipped,
@@ -160,9 +159,14 @@ def confidence(probs: Probs, labels: Labels) -> Confidence:
     return Confidence(total, np.asarray(counts, dtype=np.int64))
 
 
-def _validated(
-    rule: Rule, probs: Probs, labels: Labels, spec: PenaltySpec, info: DatasetInfo
+def validated(
+    rule: Rule,
+    probs: npt.NDArray[np.floating],
+    labels: Labels,
+    spec: PenaltySpec,
+    info: DatasetInfo,
 ) -> Validated:
+    """A way to decide, judged on validation images; "argmax" takes any scores (N, k)."""
     counts = count(probs, labels)
     if rule != "argmax":
         counts = decided(probs, labels, spec, info).confusion

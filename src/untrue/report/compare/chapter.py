@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from untrue.report.compare.equal_accuracy import (
+    equal_accuracy_sentence,
+    equal_accuracy_table,
+    once_table,
+)
 from untrue.report.compare.figures import differences, facets, overview
 from untrue.report.compare.sentences import costs_sentence, finding, frontier_sentence, remarks
 from untrue.report.compare.settings import TOTAL, Comparison, named
@@ -41,14 +46,24 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     best = Item(f"{stem}-methods", methods_table(comparison))
     settings = Item(f"{stem}-settings", settings_table(comparison))
     seconds = Item(f"{stem}-seconds", seconds_table(comparison))
+    equal, once = equal_accuracy_table(comparison), once_table(comparison)
+    sentence = equal_accuracy_sentence(comparison)
+    at_equal: tuple[Item | str, ...] = (
+        ()
+        if equal is None
+        else (*((sentence,) if sentence else ()), Item(f"{stem}-equal-accuracy", equal))
+    )
+    costs_once = () if once is None else (Item(f"{stem}-posterior", once),)
     blocks: tuple[Block, ...] = (
         ("Each method against the free rule", (*opening, costs_sentence(comparison))),
         ("Cost against accuracy", (cost[0],)),
+        ("Cost at equal accuracy", at_equal),
         (
             "Details",
             (
                 FoldedItems("How this was judged", (*more, *remarks(comparison))),
                 FoldedItems("Each method at its best: the numbers", (best,)),
+                FoldedItems("Counting the costs once", costs_once),
                 FoldedItems("Who is on the frontier", (cost[1], *costly)),
                 FoldedItems("One method at a time", alone),
                 FoldedItems("Every setting", (settings,)),

@@ -33,7 +33,7 @@ CHAPTERS = {
 MEASURES = tuple(
     field.name
     for field in dataclasses.fields(Row)
-    if field.name.endswith("_pct") or field.name in ("errors", "zone_errors", "expected_cost")
+    if field.name.endswith(("_pct", "errors")) or field.name in ("expected_cost", "validation_cost")
 )
 # Runs not made yet are named one by one only while they are few.
 NAMED = 6

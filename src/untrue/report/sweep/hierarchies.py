@@ -20,6 +20,7 @@ from untrue.report.sweep.chapters import (
     repetitions,
     runs,
 )
+from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import SOURCE, published_value
 from untrue.report.sweep.rows import Collected
 
@@ -52,9 +53,19 @@ def chapter(collected: Collected, stem: str) -> Chapter:
                 ),
             ),
             ("Where the errors went", (*moved, *_matrices(collected, arms, stem))),
+            ("How sure the errors are, and training time", _evidence(arms, stem)),
         ),
         short=_short(arms),
     )
+
+
+def _evidence(arms: Arms, stem: str) -> tuple[Item, ...]:
+    chosen = arms.select(decision="argmax")
+    found = {
+        "confidence": confidence_table(arms, chosen, "those in the wrong super-class"),
+        "training": training_table(arms, chosen, "super-classes", groups=True),
+    }
+    return tuple(Item(f"{stem}-{k}", table) for k, table in found.items() if table is not None)
 
 
 def paper_name(collected: Collected, experiment: str = "hierarchy") -> str:

@@ -18,6 +18,7 @@ from untrue.report.sweep.chapters import (
     repetitions,
     runs,
 )
+from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import published_value
 from untrue.report.sweep.rows import Collected
 from untrue.report.sweep.zone_tables import TOLERANCE, best, least_cost, short, shown_size, table
@@ -53,7 +54,21 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     blocks.append(("Where the errors went", (*moved, *_matrices(collected, arms, middle, stem))))
     tables = tuple(Item(f"{stem}-n{size}", table(collected, arms, size)) for size in sizes)
     blocks.append(("All numbers", tables))
+    blocks.append(("How sure the errors are, and training time", _evidence(arms, sizes, stem)))
     return Chapter(_lead(arms, middle), tuple(blocks), short(arms, sizes))
+
+
+def _evidence(arms: Arms, sizes: list[int], stem: str) -> tuple[Item, ...]:
+    items = []
+    for size in sizes:
+        chosen = arms.select(zone_size=size, decision="argmax")
+        where = f"in a zone of {size} cells"
+        found = {
+            "confidence": confidence_table(arms, chosen, f"those {where}"),
+            "training": training_table(arms, chosen, f"zone of {size} cells", groups=False),
+        }
+        items += [Item(f"{stem}-{k}-n{size}", t) for k, t in found.items() if t is not None]
+    return tuple(items)
 
 
 def _lead(arms: Arms, size: int) -> str:

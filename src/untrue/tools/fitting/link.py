@@ -59,6 +59,15 @@ class Link:
             return 0.0
         return float(self._inverted(scores, each).outside.mean())
 
+    def read(self, scores: npt.NDArray[np.floating[Any]]) -> tuple[FloatArray, float]:
+        """`logits` and `outside` of the same scores, found together."""
+        check_finite(scores, "Example")
+        if not self.moves or not len(scores):
+            return scores.astype(np.float64), 0.0
+        found = self._inverted(scores, None)
+        logits = np.asarray(np.log(np.maximum(found.probs, LEAST)))
+        return logits, float(found.outside.mean())
+
     def _inverted(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None
     ) -> Inverted:

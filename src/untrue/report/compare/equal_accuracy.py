@@ -1,0 +1,172 @@
+"""What each method costs when it may lose only so much accuracy, and costs that count once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from untrue.losses import registry
+from untrue.metrics.intervals import mean_interval, paired_interval
+from untrue.report.compare.settings import (
+    CE,
+    COST,
+    TOTAL,
+    Comparison,
+    below,
+    method,
+    named,
+    strength,
+)
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.arms import Arm
+
+# Percentage points of accuracy that may be lost, against the most probable class of plain ce.
+TOLERANCES = (0.0, 0.5, 1.0)
+ERROR_BEFORE, COST_BEFORE = "validation_error_pct", "validation_cost"
+# Rounding of a share is no lost accuracy.
+ROUNDING = 1e-9
+
+
+def chosen(comparison: Comparison, loss: str, points: float) -> dict[int, Arm]:
+    """Of each repetition the cheapest setting of a loss on validation examples, among those that
+    lose at most so many points there; plain ce where none does. Empty where nothing is known."""
+    plain = comparison.plain
+    if plain is None:
+        return {}
+    arms = comparison.arms
+    limits = arms.by_seed(plain, ERROR_BEFORE)
+    errors = {arm: arms.by_seed(arm, ERROR_BEFORE) for arm in (plain, *comparison.of(loss))}
+    costs = {arm: arms.by_seed(arm, COST_BEFORE) for arm in errors}
+    if not any(errors[arm] for arm in comparison.of(loss)):
+        return {}
+    found = {}
+    for seed in sorted(comparison.seeds & limits.keys()):
+        limit = limits[seed] + points + ROUNDING
+        fits = [arm for arm, known in errors.items() if known.get(seed, limit + 1) <= limit]
+        found[seed] = min(fits, key=lambda arm: costs[arm][seed])
+    return found
+
+
+def equal_accuracy_table(comparison: Comparison) -> Table | None:
+    """The cost of each method by the accuracy it may lose; None without validation numbers."""
+    rows: list[tuple[Cell, ...]] = []
+    strong = set()
+    for points in TOLERANCES:
+        free = chosen(comparison, CE, points)
+        if not free:
+            return None
+        base = _values(comparison, free, COST)
+        plain = comparison.plain
+        assert plain is not None
+        before = comparison.arms.by_seed(plain, TOTAL)
+        for loss in (CE, *comparison.methods):
+            picked = chosen(comparison, loss, points)
+            if not picked:
+                continue
+            if loss == CE:
+                strong.add(len(rows))
+            costs = _values(comparison, picked, COST)
+            rows.append(
+                (
+                    points,
+                    "ce, free rule" if loss == CE else method(loss),
+                    mean_interval(costs.values()),
+                    None if loss == CE else paired_interval(costs, base),
+                    paired_interval(_values(comparison, picked, TOTAL), before),
+                    _settings(picked),
+                )
+            )
+    form = comparison.cost_form
+    return Table(
+        title="Cost at equal accuracy",
+        see="A method may lose so many points against the most probable class of plain "
+        "cross-entropy. Its strength and decision are chosen on the validation examples of each "
+        "repetition, the cheapest that keep to it there (plain ce where none does); costs and "
+        "points are those of the test examples, so that a little more or less is lost there. The "
+        "temperature was found on the same validation examples. Differences are to the free rule "
+        "at the same tolerance.",
+        columns=(
+            Column("may lose (points)", "g"),
+            Column("method"),
+            Column("expected cost", form),
+            Column("difference in cost", f"+{form}"),
+            Column("lost on the test examples (points)", "+.2f"),
+            Column("setting"),
+        ),
+        rows=tuple(rows),
+        strong=frozenset(strong),
+    )
+
+
+def equal_accuracy_sentence(comparison: Comparison) -> str:
+    """Who beats the free rule at equal accuracy."""
+    parts = []
+    for points in TOLERANCES:
+        base = _values(comparison, chosen(comparison, CE, points), COST)
+        if not base:
+            return ""
+        better = []
+        for loss in comparison.methods:
+            picked = chosen(comparison, loss, points)
+            if picked and below(paired_interval(_values(comparison, picked, COST), base)):
+                better.append(method(loss))
+        parts.append(f"{', '.join(better) or 'none'} at {points:g} points")
+    if len(comparison.seeds) == 1:
+        return ""
+    return (
+        "Where a method may lose only so much accuracy, chosen on validation examples, these cost "
+        f"less than the free rule beyond their interval: {'; '.join(parts)}."
+    )
+
+
+def once_table(comparison: Comparison) -> Table | None:
+    """Losses by costs decided by cost on what they say, and on the posterior behind it."""
+    rows: list[tuple[Cell, ...]] = []
+    arms = comparison.arms
+    for loss in registry.MIXED:
+        raw = {arm.alpha: arm for arm in comparison.of(loss, "least-cost-calibrated")}
+        for arm in comparison.of(loss, "posterior"):
+            other = raw.get(arm.alpha)
+            if other is None:
+                continue
+            rows.append(
+                (
+                    method(loss),
+                    strength(arm),
+                    arms.mean(other, COST),
+                    arms.mean(arm, COST),
+                    arms.change(arm, COST, to=other),
+                    arms.change(arm, TOTAL, to=other),
+                    arms.mean(arm, "clipped_pct"),
+                )
+            )
+    if not rows:
+        return None
+    form = comparison.cost_form
+    return Table(
+        title="Counting the costs once",
+        see="A loss by costs moves the probabilities away from costly classes; deciding by cost on "
+        "them counts the costs again. The posterior is what the probabilities stand for. Both are "
+        "calibrated. Clipped: test examples whose probabilities stand for no posterior.",
+        columns=(
+            Column("method"),
+            Column("strength"),
+            Column("cost, decided on its probabilities", form),
+            Column("cost, decided on the posterior", form),
+            Column("difference in cost", f"+{form}"),
+            Column("difference in error (points)", "+.2f"),
+            Column("clipped (%)", ".1f"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _values(comparison: Comparison, picked: dict[int, Arm], measure: str) -> dict[int, float]:
+    found = {seed: comparison.arms.by_seed(arm, measure).get(seed) for seed, arm in picked.items()}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+def _settings(picked: dict[int, Arm]) -> str:
+    counts = Counter(named(arm) for arm in picked.values())
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{name} ({count})" for name, count in counts.most_common())

@@ -1,0 +1,90 @@
+"""How sure the errors are, and whether they were made in training already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.sweep.arms import Arm, Arms
+
+CONFIDENCE = (
+    ("zone_error_confidence_pct", "confidence of costly errors (%)", ".1f"),
+    ("confident_zone_errors", "costly errors above 90 %", ".1f"),
+    ("error_confidence_pct", "confidence of all errors (%)", ".1f"),
+    ("confident_errors", "errors above 90 %", ".1f"),
+)
+ZONE = (
+    ("train_error_pct", "training error (%)", ".2f"),
+    ("total_error_pct", "test error (%)", ".2f"),
+    ("train_zone_errors", "errors in the zone, training", ".1f"),
+    ("zone_errors", "errors in the zone, test", ".1f"),
+    ("train_zone_share_pct", "zone's share of the training errors (%)", ".1f"),
+    ("zone_share_pct", "zone's share of the test errors (%)", ".1f"),
+)
+GROUPS = (
+    ("train_error_pct", "training error (%)", ".2f"),
+    ("total_error_pct", "test error (%)", ".2f"),
+    ("train_coarse_error_pct", "coarse error, training (%)", ".2f"),
+    ("coarse_error_pct", "coarse error, test (%)", ".2f"),
+    ("train_errors_in_superclass_pct", "inside the super-class, training (%)", ".2f"),
+    ("errors_in_superclass_pct", "inside the super-class, test (%)", ".2f"),
+)
+
+
+def confidence_table(arms: Arms, chosen: Sequence[Arm], costly: str) -> Table | None:
+    """How sure wrong answers are, by loss and alpha; None where that was not recorded.
+
+    costly: what the costly errors are.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for arm in chosen:
+        means = [arms.mean(arm, measure) for measure, _, _ in CONFIDENCE]
+        if means[2] is None:
+            continue
+        change = arms.change(arm, CONFIDENCE[0][0])
+        rows.append((_name(arm), arm.alpha, means[0], change, *means[1:], arms.repetitions(arm)))
+    if not rows:
+        return None
+    (_, first, form), *others = CONFIDENCE
+    return Table(
+        title=f"How sure the errors are, {costly}",
+        see="Confidence: the probability a model gives to its own answer, the mean over its wrong "
+        f"answers. Costly errors: {costly}. Differences are to the baseline of the same "
+        "repetition. Means with 95 % intervals.",
+        columns=(
+            Column("loss"),
+            Column("alpha", "g"),
+            Column(first, form),
+            Column("difference (points)", "+.1f"),
+            *(Column(name, each) for _, name, each in others),
+            Column("repetitions"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def training_table(arms: Arms, chosen: Sequence[Arm], what: str, *, groups: bool) -> Table | None:
+    """The confusion at training time beside that at test time; None where it was not recorded."""
+    measures = GROUPS if groups else ZONE
+    rows: list[tuple[Cell, ...]] = [
+        (_name(arm), arm.alpha, *(arms.mean(arm, measure) for measure, _, _ in measures))
+        for arm in chosen
+        if arms.mean(arm, "train_error_pct") is not None
+    ]
+    if not rows:
+        return None
+    return Table(
+        title=f"At training time and at test time, {what}",
+        see="Training images are answered as they are, by the trained network, as many as there "
+        "are test images where there are so many. Means with 95 % intervals.",
+        columns=(
+            Column("loss"),
+            Column("alpha", "g"),
+            *(Column(name, form) for _, name, form in measures),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _name(arm: Arm) -> str:
+    return "baseline" if arm.is_baseline else arm.loss
