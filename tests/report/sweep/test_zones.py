@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+from pathlib import Path
+
 import pytest
 
 from untrue.errors import DataError
+from untrue.lab.records import Confidence
+from untrue.lab.store import FILE, Store
+from untrue.report.document.tables import Table
+from untrue.report.sweep.rows import collect
 from untrue.report.sweep.zone_tables import shown_size
+from untrue.report.sweep.zones import chapter
 
 
 class NoZones:
@@ -18,3 +27,40 @@ class NoZones:
 def test_runs_without_zones_are_one_sentence() -> None:
     with pytest.raises(DataError, match="should be about zones, but none of its runs has one"):
         shown_size(NoZones())  # type: ignore[arg-type]
+
+
+def test_the_chapter_shows_how_sure_errors_are_and_training_time_where_recorded(
+    zone_store: Path, tmp_path: Path
+) -> None:
+    shutil.copy(zone_store / FILE, tmp_path / FILE)
+    with Store.write(tmp_path) as store:
+        before = chapter(collect(store)[0], "z")
+        assert not any("confidence" in item.stem for item in before.items())
+        for result in list(store.results()):
+            sure = 0.5 + result.config.alpha / 4
+            store.add(
+                dataclasses.replace(
+                    result,
+                    confidence=Confidence(sure * result.confusion, result.confusion // 3),
+                    train_confusion=result.confusion + 1,
+                ),
+                probs=store.probs(result.run_id),
+            )
+        (collected,) = collect(store)
+    found = {item.stem: item.part for item in chapter(collected, "z").items()}
+    table = found["z-confidence-n3"]
+    assert isinstance(table, Table)
+    for loss, alpha, confidence, change, *_ in table.rows:
+        assert isinstance(alpha, float)
+        assert confidence.value == pytest.approx(100 * (0.5 + alpha / 4))
+        if loss == "baseline":
+            assert change is None
+        else:
+            assert change.value == pytest.approx(100 * alpha / 4)
+    training = found["z-training-n6"]
+    assert isinstance(training, Table)
+    names = [column.name for column in training.columns]
+    first = training.rows[0]
+    own, later = (first[names.index(f"errors in the zone, {w}")] for w in ("training", "test"))
+    # One more error in each of the zone's 6 cells.
+    assert own.value == pytest.approx(later.value + 6)
