@@ -32,6 +32,8 @@ BASES: dict[str, list[str]] = {
     "fit": ["data.csv", "--target", "kind", "--penalty", "costs.json", "--out", "out"],
     "predict": ["model", "new.csv", "--out", "out.csv"],
     "audit": ["answers.csv", "--penalty", "costs.json", "--out", "out"],
+    "control": ["answers.csv", "--budget", "a->b <= 90%", "--out", "out.json"],
+    "decide": ["rule.json", "answers.csv", "--out", "out.csv"],
     "tune": ["data.csv", "--target", "kind", "--budget", "a->b <= 90%", "--out", "out"],
     "compare": [
         "--data",
@@ -61,7 +63,7 @@ BASES: dict[str, list[str]] = {
 QUICK = (
     *("penalty show", "penalty check", "penalty convert", "penalty new", "penalty suggest"),
     *("predict", "audit", "status", "data list", "data show", "run", "compare", "calibrate"),
-    "explore",
+    *("explore", "control", "decide"),
 )
 # Last on the line, so that a run ends whatever was drawn.
 ALWAYS = {"run": ["--dry-run"], "compare": ["--dry-run"], "fit": ["--no-baseline"]}
@@ -120,6 +122,7 @@ WORDS = [
 ]
 # Files to name: never outside the folder of the case.
 PATHS = ["data.csv", "costs.json", "answers.csv", "cm.csv", "model", "store", "new.csv", "nowhere"]
+PATHS += ["rule.json", "out.json", "out.html"]
 PATHS += ["out", "out.csv", "out.toml", "deep/er/out", "caf\udce9.csv", "tree.csv", "pipe", ".", ""]
 # They ask the network.
 ASKING = ("data get",)
@@ -235,6 +238,7 @@ def prepare(rng: Random, work: Path) -> None:
     (work / "new.csv").write_text("x,y,city\n1,2,Rome\n2,3,Oslo\n")
     (work / "cm.csv").write_text(",a,b\na,5,1\nb,2,4\n")
     files.write_predictions(rng, work)
+    files.write_rule(rng, work)
     files.write_tree(rng, work, classes)
     folders.write_model(work / "model")
     (work / "store").mkdir()

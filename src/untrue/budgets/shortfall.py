@@ -50,9 +50,9 @@ def shortfall(
     if silence and not too_few:
         text += (
             f" Abstaining on about {100 * silence:.2g} % of the cases would keep "
-            f"{'them' if len(rule.budgets) > 1 else 'it'} (abstain=True)."
+            f"{'them' if len(rule.budgets) > 1 else 'it'} (`abstain`)."
         )
-    return f"{text} `.closest` of this error is the closest rule, without a guarantee."
+    return text
 
 
 def _reason(

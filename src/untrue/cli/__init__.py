@@ -43,6 +43,8 @@ COMMANDS = {
     "audit": ("untrue.cli.audit:app", "Say what the mistakes in a file of predictions cost."),
     "explore": ("untrue.cli.explore:app", "Write a page to find out what mistakes should cost."),
     "calibrate": ("untrue.cli.calibrate:app", "Make probabilities as sure as they are right."),
+    "control": ("untrue.cli.control:app", "Find the decision rule that keeps your error budgets."),
+    "decide": ("untrue.cli.decide:app", "Decide a file of probabilities by such a rule."),
     "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
     "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),
     "penalty": ("untrue.cli.penalty:app", "Show, check, convert and start files of costs."),

@@ -26,21 +26,21 @@ EXAMPLE = (
 @app.command(epilog=EXAMPLE)
 def audit(
     predictions: Annotated[Path, typer.Argument(help="A table, .csv or .parquet.")],
-    penalty: Annotated[Path, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")],
-    truth: Annotated[
-        str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
+    penalty: Annotated[
+        Path | None, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")
     ] = None,
+    rule: Annotated[
+        Path | None,
+        typer.Option(
+            help="A decision rule of `untrue control`, in place of a penalty: whether its budgets "
+            "still hold. Exit code 1 if one is broken."
+        ),
+    ] = None,
+    truth: options.Truth = None,
     predicted: Annotated[
         str | None, typer.Option(help="Column of the answers; else guessed.", metavar="COL")
     ] = None,
-    probs: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of the probabilities: the prefix before every class name, or all the "
-            "columns with commas between; else guessed.",
-            metavar="PREFIX|COLS",
-        ),
-    ] = None,
+    probs: options.Probs = None,
     hierarchy: Annotated[
         Path | None, typer.Option(help="A hierarchy of the classes, .csv (parent,child) or .json.")
     ] = None,
@@ -57,7 +57,10 @@ def audit(
             'those predicted good), "zone <= 1%". Repeatable; exit code 1 if one is broken.'
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the budgets' bounds.")] = 0.95,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="Of each budget's bounds; else the rule's own, or 0.95."),
+    ] = None,
     classes: options.Classes = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
@@ -73,6 +76,7 @@ def audit(
     Answers that are inner nodes of the hierarchy (`untrue predict --decide node`) are measured as
     such, by distance to the true class, hierarchical precision and recall.
     """
+    from untrue.budgets import DecisionRule
     from untrue.cli.console import console, say, show
     from untrue.penalty.files import load_any
     from untrue.report.document.page import write, write_text
@@ -86,8 +90,14 @@ def audit(
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
-    costs = load_any(penalty)
-    tree = read_hierarchy(hierarchy, classes=costs.classes) if hierarchy else None
+    if (penalty is None) == (rule is None):
+        raise ArgumentError("Give either --penalty or --rule, which brings its own costs.")
+    if rule is not None and (budget or hierarchy or zone_above is not None):
+        raise ArgumentError(
+            "--rule brings its own budgets: give no --budget, --hierarchy or --zone-above with it."
+        )
+    costs = None if penalty is None else load_any(penalty)
+    tree = read_hierarchy(hierarchy, classes=costs.classes) if costs and hierarchy else None
     by_tree = tree if tree is not None else getattr(costs, "hierarchy", None)
     columns: dict[str, Any] = {
         "truth": truth,
@@ -100,6 +110,7 @@ def audit(
     found = run_audit(
         predictions,
         penalty=costs,
+        rule=None if rule is None else DecisionRule.load(rule),
         truth=truth,
         predicted=predicted,
         probs=probs,
@@ -179,5 +190,11 @@ def columns_line(found: AuditResult) -> str:
     if columns.predicted:
         parts.append(f"predictions in {columns.predicted!r}")
     if columns.probs:
-        parts.append(f"probabilities in {columns.probs[0]!r} to {columns.probs[-1]!r}")
+        parts.append(probs_words(columns.probs))
     return f"{found.source}: {', '.join(parts)}"
+
+
+def probs_words(columns: tuple[str, ...]) -> str:
+    """Where the probabilities are."""
+    last = f" to {columns[-1]!r}" if len(columns) > 1 else ""
+    return f"probabilities in {columns[0]!r}{last}"

@@ -34,9 +34,7 @@ def calibrate(
             "by; else the predictions themselves."
         ),
     ] = None,
-    truth: Annotated[
-        str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
-    ] = None,
+    truth: options.Truth = None,
     probs: Annotated[
         str | None,
         typer.Option(

@@ -168,6 +168,17 @@ Classes = Annotated[
     str | None,
     reading("The names that labels 0, 1, ... stand for, in their order.", metavar="A,B,C"),
 ]
+Truth = Annotated[
+    str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
+]
+Probs = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of the probabilities: the prefix before every class name, or all the "
+        "columns with commas between; of two classes one column will do. Else guessed.",
+        metavar="PREFIX|COLS",
+    ),
+]
 Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.atomic_files import place_text
-from untrue.budgets import Budget, Verdict, resolve_all
+from untrue.budgets import Budget, DecisionRule, ResolvedBudget, Verdict, resolve_all
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.decision import decide
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, example_cells, summary
@@ -28,7 +28,7 @@ from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.reading.columns import Columns
 from untrue.tools.reading.json_numbers import plain
-from untrue.tools.reading.predictions import predictions_of
+from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, predictions_of
 from untrue.tools.reading.row_costs import check_by_class
 
 BINS = 15
@@ -136,7 +136,8 @@ def audit(
     data: Any,
     y: Any = None,
     *,
-    penalty: Penalty | FormulaPenalty | ExamplePenalty,
+    penalty: Penalty | FormulaPenalty | ExamplePenalty | None = None,
+    rule: DecisionRule | None = None,
     cost_columns: Any = None,
     truth: str | None = None,
     predicted: str | None = None,
@@ -146,7 +147,7 @@ def audit(
     classes: Sequence[str] | None = None,
     zone_above: float | None = None,
     budgets: Iterable[Budget | str] = (),
-    confidence: float = 0.95,
+    confidence: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> AuditResult:
@@ -158,11 +159,29 @@ def audit(
              names in arrays; whole numbers there are positions
              With costs of each row (a `FormulaPenalty`, by columns of the file or of `cost_columns`
              beside arrays; or an `ExamplePenalty` of these), what was paid is counted by row
+    rule     of `control`, in place of a penalty and budgets: whether its budgets still
+             hold. Where there are probabilities and no answers, it answers
     truth, predicted, probs  columns of a file, where they are not to be guessed
     hierarchy  has the penalty's classes, in their order
     classes  of a file: the names that labels 0, 1, ... stand for
-    budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence`
+    budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence` (that of the
+             rule, else 95 %)
     """
+    if (rule is None) == (penalty is None):
+        raise ArgumentError("`audit` needs either a `penalty` or a `rule`, which brings its own.")
+    stated = [Budget.of(budget) for budget in budgets]
+    if rule is not None:
+        if stated or hierarchy is not None or zone_above is not None:
+            raise ArgumentError(
+                "A `rule` brings its own budgets and what the names in them mean: give no "
+                "`budgets`, `hierarchy` or `zone_above` with it."
+            )
+        penalty, zone_above = rule.penalty, rule.meaning.zone_above
+        groups = rule.meaning.groups
+        hierarchy = groups if isinstance(groups, Hierarchy) else None
+    assert penalty is not None
+    if confidence is None:
+        confidence = 0.95 if rule is None else rule.guarantee.confidence
     check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_seed(seed)
     read = predictions_of(
@@ -176,13 +195,14 @@ def audit(
         delimiter=delimiter,
         classes=classes,
     )
+    if rule is not None and read.probs is not None and read.columns.predicted is None:
+        read = _decided(read, rule)
     penalty = read.penalty
     if hierarchy is None and isinstance(penalty, TreePenalty):
         hierarchy = penalty.hierarchy
     grouped = super_classes(hierarchy) if hierarchy is not None else None
     above = zone_threshold(penalty, zone_above)
     k = penalty.n_classes
-    stated = [Budget.of(budget) for budget in budgets]
     check_by_class(stated, read.each)
     silent = np.bincount(read.true[read.predicted < 0], minlength=k)
     abstained = int(silent.sum())
@@ -250,20 +270,37 @@ def audit(
         examples=wrong_examples(read.true, read.predicted, read.probs, read.names),
         verdicts=tuple(
             budget.judge(cells, confidence, abstained=silent)
-            for budget in (
-                resolve_all(
-                    stated,
-                    penalty,
-                    groups=hierarchy,
-                    zone_above=zone_above,
-                    examples=len(read.true),
-                )
-                if stated
-                else ()
-            )
+            for budget in _resolved(stated, rule, penalty, hierarchy, zone_above, len(read.true))
         ),
         notes=read.notes,
     )
+
+
+def _resolved(
+    stated: Sequence[Budget],
+    rule: DecisionRule | None,
+    penalty: Penalty,
+    hierarchy: Hierarchy | None,
+    zone_above: float | None,
+    examples: int,
+) -> tuple[ResolvedBudget, ...]:
+    """The budgets to judge: those of the rule, or those stated."""
+    if rule is not None:
+        return rule.resolved
+    if not stated:
+        return ()
+    return resolve_all(stated, penalty, groups=hierarchy, zone_above=zone_above, examples=examples)
+
+
+def _decided(read: PredictionTable, rule: DecisionRule) -> PredictionTable:
+    """Answered by the rule, where the file has none."""
+    assert read.probs is not None
+    given = rule.codes(read.probs)
+    silent = int((given < 0).sum())
+    note = "no column of answers: the rule decides"
+    note += f", and gives none in {silent:,} of {len(given):,} cases" if silent else ""
+    notes = [each for each in read.notes if each != MOST_PROBABLE]
+    return replace(read, predicted=given, notes=(*notes, note))
 
 
 def dense(penalty: Penalty) -> Penalty:

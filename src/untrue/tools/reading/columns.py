@@ -10,6 +10,7 @@ from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
 PREDICTED = (
+    "decided",
     "predicted",
     "prediction",
     "pred",
@@ -25,8 +26,8 @@ PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns to read. probs are in the order of the classes; names: what examples are called;
-    notes say what was guessed."""
+    """The columns to read. probs are in the order of the classes, or one column: that of one of two
+    classes; names: what examples are called; notes say what was guessed."""
 
     truth: str
     predicted: str | None
@@ -105,6 +106,48 @@ def probability_columns(
     )
 
 
+def known_probs(
+    file: TableFile,
+    classes: Sequence[str],
+    asked: str | None,
+    label_names: Sequence[str] | None,
+    *,
+    but: Sequence[str | None] = (),
+) -> tuple[tuple[str, ...] | None, list[str]]:
+    """The columns of probabilities where the classes are known, None where there are none; notes.
+
+    One of each class, in their order; of two classes one may do.
+    """
+    notes: list[str] = []
+    if asked:
+        return _asked_probs(file, classes, asked, notes, label_names), notes
+    return _guessed_probs(file, classes, notes, label_names, but=set(but)), notes
+
+
+def single_column(file: TableFile, asked: str | None) -> str | None:
+    """The one column of probabilities, of one of two classes: as asked, or with a prefix."""
+    if asked is not None:
+        return asked if asked in file.names else None
+    for prefix in PREFIXES:
+        found = [name for name in file.names if name.startswith(prefix)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def class_of(column: str, classes: Sequence[str]) -> int | None:
+    """Which of the classes a column of probabilities is called after.
+
+    >>> class_of("prob_fraud", ["fraud", "legitimate"]), class_of("score", ["a", "b"])
+    (0, None)
+    """
+    for prefix in ("", *PREFIXES):
+        name = column.removeprefix(prefix)
+        if column.startswith(prefix) and name in classes:
+            return list(classes).index(name)
+    return None
+
+
 def _two(
     file: TableFile, names: Sequence[str], prefix: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -154,6 +197,10 @@ def _asked_probs(
             )
         return found
     file.check(names)
+    if len(names) == 1 and len(classes) == 2:
+        if class_of(names[0], classes) is None:
+            notes.append(f"the column {names[0]!r} is taken for the probability of {classes[1]!r}")
+        return tuple(names)
     if len(names) != len(classes):
         raise DataError(
             f"--probs must name one column for each of the {len(classes)} classes "
@@ -196,6 +243,9 @@ def _guessed_probs(
         found = _with_prefix(file, classes, prefix, label_names)
         if found is not None and not but.intersection(found):
             return found
+    single = single_column(file, None) if len(classes) == 2 else None
+    if single is not None and class_of(single, classes) is not None and single not in but:
+        return (single,)
     for prefix in PREFIXES:
         begun = [name for name in file.names if name.startswith(prefix) and name not in but]
         there = set(begun)

@@ -14,14 +14,22 @@ from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, named_for
-from untrue.tools.reading.columns import Columns, choose
+from untrue.tools.reading.columns import Columns, choose, class_of
 from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained_text, positions
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
-from untrue.tools.reading.tables import Kind, codes, matrix, open_table, read_table
+from untrue.tools.reading.tables import (
+    Kind,
+    TableFile,
+    codes,
+    matrix,
+    open_table,
+    read_table,
+)
 
 # Rounded probabilities pass; what is off by more is not a probability.
 SUM_SLACK = 1e-3
+MOST_PROBABLE = "no column of predictions: the most probable class is taken for the answer"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,8 +181,7 @@ def read_predictions(
     true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
     scores = None
     if columns.probs is not None:
-        scores = matrix(table, columns.probs, file)
-        check_probs(scores, columns.probs, str(path))
+        scores = probability_matrix(table, columns.probs, named.classes, file)
     if columns.predicted is not None:
         found = positions(
             predicted_codes,
@@ -187,7 +194,7 @@ def read_predictions(
     else:
         assert scores is not None  # `choose` found one of the two
         found = scores.argmax(axis=1)
-        notes.append("no column of predictions: the most probable class is taken for the answer")
+        notes.append(MOST_PROBABLE)
     abstained = int((found < 0).sum())
     if abstained:
         notes.append(
@@ -211,6 +218,23 @@ def read_predictions(
     return PredictionTable(
         str(path), columns, true, found, scores, named, names, tuple(notes), each
     )
+
+
+def probability_matrix(
+    table: Any, columns: Sequence[str], classes: Sequence[str], file: TableFile
+) -> npt.NDArray[np.floating[Any]]:
+    """(N, k) Checked probabilities; one column is that of the class it is called after, or of the
+    second of two."""
+    values = matrix(table, columns, file)
+    names = tuple(columns)
+    if len(names) == 1 and len(classes) == 2:
+        own, rest = values, 1 - values
+        first = class_of(names[0], classes) == 0
+        values = np.hstack([own, rest] if first else [rest, own])
+        other = f"1 - {names[0]}"
+        names = (names[0], other) if first else (other, names[0])
+    check_probs(values, names, str(file.path))
+    return values
 
 
 def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:

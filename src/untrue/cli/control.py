@@ -1,0 +1,114 @@
+"""`untrue control`: the decision rule that keeps error budgets, for any model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from untrue.cli import options
+from untrue.errors import ArgumentError
+
+app = typer.Typer()
+
+EXAMPLE = (
+    'Example: `untrue control predictions.csv --budget "tumour->benign <= 0.5%" --out rule.json`, '
+    "then `untrue decide rule.json new.csv --out decided.csv`"
+)
+
+
+@app.command(epilog=EXAMPLE)
+def control(
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            help="A table with the truth and probabilities, .csv or .parquet, of examples that the "
+            "model has not learned from."
+        ),
+    ],
+    budget: Annotated[
+        list[str],
+        typer.Option(
+            help='What must hold: "tumour->benign <= 0.5%", "good<-bad <= 5%" (of those predicted '
+            'good), "zone <= 1%", "expected cost <= 0.2". Repeatable.'
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The rule, a .json file.")],
+    penalty: Annotated[
+        Path | None,
+        typer.Option(
+            help="What mistakes cost: the rule with the least cost is wanted. Else the one with "
+            "most right answers."
+        ),
+    ] = None,
+    abstain: Annotated[
+        bool, typer.Option("--abstain", help="It may give no answer, where the budgets leave none.")
+    ] = False,
+    abstain_cost: Annotated[
+        float | None, typer.Option(help="What no answer costs, in the units of the penalty.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="With which all budgets hold together.")] = 0.95,
+    truth: options.Truth = None,
+    probs: options.Probs = None,
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option(help="A tree of the classes, .csv (parent,child) or .json: their groups."),
+    ] = None,
+    zone_above: Annotated[
+        float | None, typer.Option(help="Mistakes costlier than this are the zone.")
+    ] = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+    seed: Annotated[int, typer.Option(help="Of the random split.")] = 0,
+    page: Annotated[
+        Path | None, typer.Option(help="The page, .html; else beside the rule.")
+    ] = None,
+) -> None:
+    """Find the decision rule that keeps your error budgets, with a guarantee, for any model.
+
+    With the confidence asked for, every budget truly holds for new cases like these. Writes the
+    rule, and a page with each budget, its bound, the rules that were tested and the price. Where no
+    rule can be shown to keep the budgets, it says why and what it would take, and writes nothing.
+    """
+    from untrue.atomic_files import check_parent
+    from untrue.cli.audit import probs_words
+    from untrue.cli.console import console, say, show
+    from untrue.penalty import Penalty
+    from untrue.report.document.page import render, write_text
+    from untrue.report.own import control as control_page
+    from untrue.tools.deciding.controlled import control_file
+
+    beside = out.with_suffix(".html") if page is None else page
+    for path, ending, option in ((out, ".json", "--out"), (beside, ".html", "--page")):
+        if path.suffix.lower() != ending:
+            raise ArgumentError(f"`{option}` must end in {ending}; got {path}.")
+        if path.is_dir():
+            raise ArgumentError(f"`{option}` must be a file; {path} is a folder.")
+        check_parent(path)
+    found = control_file(
+        predictions,
+        budgets=budget,
+        penalty=None if penalty is None else Penalty.load(penalty),
+        hierarchy=hierarchy,
+        zone_above=zone_above,
+        abstain=abstain if abstain_cost is None else abstain_cost,
+        confidence=confidence,
+        truth=truth,
+        probs=probs,
+        delimiter=delimiter,
+        classes=options.names(classes),
+        seed=seed,
+    )
+    html = render(control_page.control_page(found))
+    found.rule.save(out)
+    write_text(beside, html)
+    where = console()
+    say(where, f"{found.source}: truth in {found.truth!r}, {probs_words(found.columns)}")
+    for note in found.notes:
+        say(where, f"Note: {note}.")
+    say(where, "")
+    show(where, control_page.budgets_table(found.rule))
+    say(where, str(found.rule.guarantee))
+    say(where, str(beside))
+    say(where, str(out))

@@ -1,0 +1,1 @@
+"""Decision rules made from a file of probabilities, and used on other files."""

@@ -1,0 +1,85 @@
+"""A decision rule from a file of predictions: `untrue control`. Needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from untrue.budgets import Budget, DecisionRule, control
+from untrue.errors import BudgetError
+from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty.stated import has_names, named_for
+from untrue.tools.deciding.probability_file import read_probabilities
+from untrue.tools.reading.hierarchies import read_hierarchy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlledFile:
+    """A rule, and the columns of the file that it was made from; notes say what was guessed."""
+
+    source: str
+    truth: str
+    columns: tuple[str, ...]
+    rule: DecisionRule
+    notes: tuple[str, ...]
+
+
+def control_file(
+    path: Path,
+    *,
+    budgets: Iterable[Budget | str],
+    penalty: Penalty | None = None,
+    hierarchy: Path | None = None,
+    zone_above: float | None = None,
+    abstain: bool | float = False,
+    confidence: float = 0.95,
+    truth: str | None = None,
+    probs: str | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+    seed: int = 0,
+) -> ControlledFile:
+    """`untrue.control` on the probabilities and the truth in a file.
+
+    penalty    its classes are matched with those of the file by name
+    hierarchy  a file with the tree of the classes: what groups in budgets mean
+    classes    the names that labels 0, 1, ... stand for
+    """
+    known = penalty.classes if penalty is not None and has_names(penalty) else None
+    read = read_probabilities(
+        path,
+        known=known,
+        truth=truth,
+        probs=probs,
+        delimiter=delimiter,
+        label_names=classes,
+        with_truth=True,
+    )
+    if penalty is not None:
+        penalty = named_for(penalty, read.classes)
+    tree = None if hierarchy is None else read_hierarchy(hierarchy, classes=read.classes)
+    if tree is None and isinstance(penalty, TreePenalty):
+        tree = penalty.hierarchy
+    assert read.truth is not None
+    try:
+        rule = control(
+            read.probs,
+            read.true,
+            budgets=budgets,
+            penalty=penalty,
+            confidence=confidence,
+            abstain=abstain,
+            classes=read.classes,
+            groups=tree,
+            zone_above=zone_above,
+            seed=seed,
+        )
+    except BudgetError as error:
+        raise BudgetError(str(error), by_name(error.closest)) from None
+    return ControlledFile(str(path), read.truth, read.columns, by_name(rule), read.notes)
+
+
+def by_name(rule: DecisionRule) -> DecisionRule:
+    """The rule with answers as a file has them: names of classes, not their positions."""
+    return replace(rule, answers="names")

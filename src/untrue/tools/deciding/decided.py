@@ -1,0 +1,93 @@
+"""A file of probabilities, decided by a rule: `untrue decide`. Needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from untrue.budgets import DecisionRule
+from untrue.errors import ArgumentError
+from untrue.optional import need
+from untrue.tools.deciding.probability_file import read_probabilities
+from untrue.tools.reading.labels import abstained_text
+from untrue.tools.reading.tables import Kind, TableFile, read_table
+from untrue.tools.writing import write_table
+
+COLUMN = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedFile:
+    """What was decided.
+
+    changed    answers that are not the most probable class
+    abstained  examples without an answer
+    counts     (class, answers) of every class
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    n: int
+    changed: int
+    abstained: int
+    counts: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...]
+
+
+def decide_file(
+    rule: DecisionRule,
+    path: Path,
+    out: Path,
+    *,
+    column: str = COLUMN,
+    probs: str | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> DecidedFile:
+    """Write the file at `path` to `out` with a column more: the answers of the rule.
+
+    classes  the names that numbers in the names of the columns stand for
+    """
+    read = read_probabilities(
+        path,
+        known=rule.classes,
+        probs=probs,
+        delimiter=delimiter,
+        label_names=classes,
+        with_truth=False,
+    )
+    if column in read.file.names:
+        raise ArgumentError(
+            f"{path} has a column {column!r} already; name another for the answers with --column."
+        )
+    given = rule.codes(read.probs)
+    names = np.array([*rule.classes, abstained_text(rule.classes)], dtype=object)
+    changed = (given >= 0) & (given != read.probs.argmax(axis=1))
+    table = _whole(read.file)
+    arrow = need("pyarrow", "Deciding")
+    answers = arrow.DictionaryArray.from_arrays(given % len(names), arrow.array(names))
+    write_table(table.append_column(column, answers.cast(arrow.string())), out)
+    counts = np.bincount(given[given >= 0], minlength=len(rule.classes))
+    return DecidedFile(
+        source=str(path),
+        columns=read.columns,
+        n=len(given),
+        changed=int(changed.sum()),
+        abstained=int((given < 0).sum()),
+        counts=tuple(zip(rule.classes, counts.tolist(), strict=True)),
+        notes=read.notes,
+    )
+
+
+def _whole(file: TableFile) -> Any:
+    """The file as it is: as text a CSV file's cells stay what they were."""
+    arrow = need("pyarrow", "Deciding")
+    kind: Kind = "any" if file.is_parquet else "label"
+    table = read_table(file, dict.fromkeys(file.names, kind))
+    if file.is_parquet:
+        return table
+    return arrow.table({name: table[name].cast(arrow.string()) for name in file.names})
