@@ -43,8 +43,11 @@ def test_every_command_has_help_with_an_example(words: tuple[str, ...]) -> None:
 def test_the_table_and_the_modules_agree() -> None:
     there = {path.stem for path in MODULES.glob("*.py") if path.stem in cli.COMMANDS}
     assert set(cli.available()) == there
-    fixed = "run, report, status, data, fit, predict, export, audit, calibrate, tune, compare"
-    assert ", ".join(cli.COMMANDS) == f"{fixed}, penalty"
+    fixed = (
+        "run, report, status, data, fit, predict, export, audit, explore, calibrate, control, "
+        "decide, tune, compare, penalty"
+    )
+    assert ", ".join(cli.COMMANDS) == fixed
     listed = run("--help").stdout
     for name, (target, line) in cli.available().items():
         assert target == f"untrue.cli.{name}:app"
