@@ -60,6 +60,14 @@ def compare(
             metavar="METHOD=VALUES",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a table: lightgbm or xgboost, boosted trees, with cross-entropy, bilinear, "
+            "log-bilinear and class weights (examples weighted by cost, as costs are by class). "
+            "--epochs are then rounds. Or a network: network, linear, mlp, cnn, compact."
+        ),
+    ] = None,
     scale: Annotated[
         str, typer.Option(help="smoke (minutes), desk (an hour on two cores) or paper.")
     ] = "desk",
@@ -91,6 +99,7 @@ def compare(
     given: dict[str, Any] = {}
     for group in (runs, training, optimizing):
         given |= options.given(group)
+    given |= comparison.model_option(model, given)
     given, short = split_options(given, warm.start_from)
     plan, notes = comparison.comparison_plan(
         found.info,

@@ -17,6 +17,7 @@ import numpy as np
 
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
+from untrue.lab.boosted import without_loss
 from untrue.lab.compare_scales import strengths
 from untrue.lab.design import Design, check_scale, made_from
 from untrue.lab.plans import NOTHING, Finished
@@ -24,6 +25,7 @@ from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.losses import registry
 from untrue.penalty import Penalty, TreePenalty
 from untrue.penalty.stated import has_names, penalty_over
+from untrue.tools.fitting.learners import BOOSTERS, MODELS
 
 ON_TOP = "+cost"
 MOST_CLASSES = 500
@@ -112,13 +114,32 @@ def comparison_plan(
     cannot take part is an error.
     """
     design = made_from(Design, {**options, "data": info.name})
-    absent = left_out([name for name, _ in methods], costs.of(info, design.seed), info)
+    named = [name for name, _ in methods]
+    absent = without_loss(named, design.setup.network)
+    absent |= left_out(named, costs.of(info, design.seed), info)
     if absent and all_named:
         name, reason = next(iter(absent.items()))
         raise ArgumentError(f"The method {name} {reason}. Leave it out of `methods`.")
     notes = tuple(f"Left out: {name} {reason}." for name, reason in absent.items())
     kept = tuple((name, values) for name, values in methods if name not in absent)
     return ComparisonPlan(design, costs, kept), notes
+
+
+def model_option(model: str | None, given: Mapping[str, Any]) -> dict[str, str]:
+    """The network that `--model` names; "network" is what fits the data."""
+    if model is None:
+        return {}
+    if "network" in given:
+        raise ArgumentError("Give `model` or `network`, not both: they name the same.")
+    if model not in MODELS:
+        raise ArgumentError(
+            f"Unknown model {model!r}{nearest(model, MODELS) or '.'} Known: {', '.join(MODELS)}."
+        )
+    if model in BOOSTERS and "batch_size" in given:
+        raise ArgumentError(
+            f"`batch_size` belongs to a network; with model {model!r} it means nothing."
+        )
+    return {} if model == "network" else {"network": model}
 
 
 def classes_of(text: str) -> tuple[str, ...]:

@@ -259,7 +259,7 @@ def finished_with(config: RunConfig, trained: Trained) -> Finished:
     return Finished(
         trained.result,
         trained.probs if config.is_baseline else None,
-        to_bytes(trained.network) if config.keep_weights else None,
+        to_bytes(trained.network) if config.keep_weights and trained.network else None,
     )
 
 

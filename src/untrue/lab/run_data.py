@@ -10,12 +10,14 @@ import numpy as np
 
 from untrue import networks
 from untrue.errors import ArgumentError, listed, nearest
+from untrue.lab import boosted
 from untrue.lab.compare_scales import own_settings, settings_of
 from untrue.lab.data import IMAGES, Dataset, Facts, facts, load
 from untrue.lab.own_data import Opened, OwnData
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, groups_of, split
+from untrue.tools.fitting.learners import BOOSTERS
 from untrue.tools.reading.images import warn_of_absent
 
 
@@ -106,7 +108,10 @@ class OwnRunData:
         for name in ("limit_train", "limit_test"):
             if getattr(config.setup, name) is not None:
                 raise ArgumentError(f"`{name}` has no meaning for own data.")
-        networks.check(config.setup.network, self.opened.input_shape(config))
+        if config.setup.network in BOOSTERS:
+            boosted.check(config, self.opened)
+        else:
+            networks.check(config.setup.network, self.opened.input_shape(config))
 
     def labels_of(self, config: RunConfig) -> Labels:
         return self.opened.labels[self.opened.split(config).test]

@@ -188,7 +188,9 @@ def guessed(config: RunConfig, train_images: int, *, threads: int) -> TimeRange 
 
 def _share_of_usual(setup: Setup) -> float | None:
     """The pixels of an image beside those that the network's work is stated for."""
-    network = NETWORKS[setup.network]
+    network = NETWORKS.get(setup.network)
+    if network is None:
+        return None
     if network.inputs is not None:
         return 1.0
     if network.usual is None or setup.data not in IMAGES:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
-from untrue.lab import methods, scoring
+from untrue.lab import boosted, methods, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.exit_scores import score_exits
 from untrue.lab.machine import provenance
@@ -33,11 +33,11 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A finished run: its record, the test probabilities (N, k) and the network itself."""
+    """A finished run: its record, the test probabilities (N, k) and the network, if it is one."""
 
     result: RunResult
     probs: npt.NDArray[np.float32]
-    network: nn.Module
+    network: nn.Module | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +70,12 @@ def train(
             f"`weights` are for a run that goes on from another: {config.label} has "
             f"{'none to go on from' if weights else f'to go on from run {config.start}'}."
         )
-    place = pick_device(device)
     info = info or (data.info if isinstance(data, Opened) else describe(data))
     method = methods.build(config, info)
+    if boosted.is_boosted(config):
+        assert isinstance(data, Opened)  # the plan was checked
+        return _train_trees(config, data, info, method, started, on_progress)
+    place = pick_device(device)
     parts = _parts(config, data)
     setup, shape = config.setup, parts.train[0].shape[1:]
     spec = choose(setup.network, shape, method.n_outputs, width=setup.width, exits=setup.exits)
@@ -127,6 +130,54 @@ def train(
         clipped=scored.clipped,
     )
     return Trained(result, scored.probs, network)
+
+
+def _train_trees(
+    config: RunConfig,
+    data: Opened,
+    info: DatasetInfo,
+    method: methods.Method,
+    started: float,
+    on_progress: Callable[[Progress], None] | None,
+) -> Trained:
+    """The same by boosted trees, whose scores are answered as a network's are."""
+    found = boosted.train_trees(config, data, info, on_progress)
+    validation, test, train = (
+        torch.from_numpy(np.asarray(scores, dtype=np.float32))
+        for scores in (found.validation, found.test, found.train)
+    )
+    labels, parts = data.labels, found.parts
+    scored = methods.score(
+        method,
+        config,
+        info,
+        test,
+        labels[parts.test],
+        held_back=(validation, labels[parts.validation]) if config.calibrate else None,
+    )
+    result = RunResult(
+        config=config,
+        status="ok",
+        provenance=provenance(
+            time.perf_counter() - started, device="cpu", threads=torch.get_num_threads()
+        ),
+        confusion=scored.confusion,
+        decisions=scored.decisions,
+        # Trees note the cost of the validation part after each round, and no other loss.
+        train_losses=found.history.validation,
+        validation_losses=found.history.validation,
+        best_epoch=found.history.best_epoch,
+        test_loss=scored.test_loss,
+        train_images=len(parts.train),
+        parameters=found.trees,
+        temperature=scored.temperature,
+        ece=scored.ece,
+        confidence=scored.confidence,
+        train_confusion=scoring.count(train.numpy(), labels[found.seen]),
+        validated=scored.validated,
+        clipped=scored.clipped,
+    )
+    return Trained(result, scored.probs, None)
 
 
 def _parts(config: RunConfig, data: Dataset | Opened) -> Parts:

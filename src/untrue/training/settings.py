@@ -110,6 +110,8 @@ BY_NETWORK = {
         # In so few epochs it cannot learn what a wider shift teaches.
         shift=2,
     ),
+    # Boosted trees: an epoch is a round.
+    **dict.fromkeys(("lightgbm", "xgboost"), Settings(epochs=300, learning_rate=0.1, patience=30)),
 }
 """How networks are trained that have a way of their own."""
 

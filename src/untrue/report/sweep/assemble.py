@@ -22,6 +22,7 @@ from untrue.report.sweep.arms import Arm, Arms, numbers
 from untrue.report.sweep.chapters import Chapter
 from untrue.report.sweep.published import SOURCE
 from untrue.report.sweep.rows import Collected, Row, collect, to_csv
+from untrue.tools.fitting.learners import BOOSTERS
 
 CHAPTERS = {
     "zone": zones.chapter,
@@ -217,7 +218,10 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
         ),
         (
             "training",
-            f"network {setup.network}, width {setup.width:g}, "
+            f"boosted trees by {setup.network}, {_between(epochs)} rounds, learning rate "
+            f"{setup.training.learning_rate:g}"
+            if setup.network in BOOSTERS
+            else f"network {setup.network}, width {setup.width:g}, "
             f"{results[0].parameters:,} parameters; "
             f"{_between(epochs)} epochs, batch {setup.training.batch_size}, "
             f"{setup.training.optimizer_line()}",

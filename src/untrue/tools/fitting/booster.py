@@ -114,13 +114,17 @@ class BoosterLearner:
         *,
         seed: int,
         on_progress: Tell | None = None,
+        weights: FloatArray | None = None,
     ) -> Fitted:
+        """As `Learner.train`; weights (N,): what each example counts in training."""
         start = _log_shares(labels[parts.train], self.n_classes)
         costs = _CostByRound(
             _of(penalty, parts.validation), labels[parts.validation], self.how, on_progress
         )
         make = _train_lightgbm if self.library == "lightgbm" else _train_xgboost
-        booster = make(self, loss, penalty, alpha, inputs, labels, parts, start, seed, costs)
+        booster = make(
+            self, loss, penalty, alpha, inputs, labels, parts, start, seed, costs, weights
+        )
         predictor = BoosterPredictor(
             self.library,
             booster,
@@ -229,6 +233,7 @@ def _train_lightgbm(
     start: FloatArray,
     seed: int,
     costs: _CostByRound,
+    weights: FloatArray | None,
 ) -> Any:
     lightgbm = _library("lightgbm")
     own: Any = "multiclass"
@@ -254,6 +259,7 @@ def _train_lightgbm(
         return lightgbm.Dataset(
             inputs[rows],
             labels[rows],
+            weight=None if weights is None else weights[rows],
             init_score=np.tile(start, (len(rows), 1)),
             categorical_feature=chosen,
             reference=reference,
@@ -293,6 +299,7 @@ def _train_xgboost(
     start: FloatArray,
     seed: int,
     costs: _CostByRound,
+    weights: FloatArray | None,
 ) -> Any:
     xgboost = _library("xgboost")
     params = {
@@ -316,6 +323,8 @@ def _train_xgboost(
 
     def data(rows: IntArray) -> Any:
         found = _matrix(inputs[rows], learner.categorical, labels[rows])
+        if weights is not None:
+            found.set_weight(weights[rows])
         found.set_base_margin(np.tile(start, (len(rows), 1)))
         return found
 
