@@ -2,6 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Whose environments `make dist` tries its archives in.
+PYTHONS ?= $(BIN)/python
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+
 SEED ?= 0
 SECONDS ?= 60
 
@@ -9,7 +13,7 @@ SECONDS ?= 60
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 NATIVE := setup.py $(wildcard src/untrue/functional/native/*.[ch])
 SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
-.PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz docs clean
+.PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz docs dist clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,8 +69,20 @@ docs: .venv/docs.stamp  ## Build the documentation site, offline and strictly, i
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/site/index.html
 
+dist: .venv/dev.stamp  ## Build source archive and wheel into dist/, install each into an empty environment, try it.
+	rm -rf dist build/smoke
+	@mkdir -p build
+	$(BIN)/python -m build --no-isolation . >build/dist.log 2>&1 || { tail -20 build/dist.log; exit 1; }
+	for python in $(PYTHONS); do for archive in dist/*; do \
+		place="$(CURDIR)/build/smoke/$$(basename $$python)-$${archive##*.}" && rm -rf "$$place" && \
+		$$python -m venv "$$place" && \
+		"$$place/bin/python" -m pip install --quiet -c constraints.txt "$$archive" && \
+		(cd "$$place" && bin/python "$(CURDIR)/tests/dist_program.py" "$(VERSION)") || exit 1; \
+	done; done
+	@ls dist/*
+
 clean:  ## Remove the environment and all caches.
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "untrue needs Python 3.11 or newer")'

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import untrue
 
 PROJECT = Path(__file__).parent.parent
 NATIVE = "src/untrue/functional/native"
@@ -100,6 +104,15 @@ def test_one_wheel_serves_every_python(project, tmp_path) -> None:
     files = zipfile.ZipFile(wheel).namelist()
     assert "untrue/functional/native/_kernels.abi3.so" in files
     assert not [name for name in files if name.endswith((".c", ".h"))]
+
+
+def test_the_version_is_one() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    version = project["version"]
+    assert untrue.__version__ == version
+    assert f"\nversion: {version}\n" in (PROJECT / "CITATION.cff").read_text()
+    headings = re.findall(r"^## (\S+)", (PROJECT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == version
 
 
 def test_a_source_archive_has_what_is_compiled(project, tmp_path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from untrue.errors import MissingDependencyError
 from untrue.losses import registry
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Actions": "untrue.penalty",
