@@ -35,6 +35,14 @@ def fit(
     ] = "bilinear",
     alpha: Annotated[float, typer.Option(help="Share of the cost term, 0 (plain) to 1.")] = 0.5,
     model: options.Model = None,
+    start_from: Annotated[
+        Path | None,
+        training(
+            "Go on from the network of a model that was fitted to these data, for a few epochs "
+            "(3 unless --epochs says); the plain model goes on from it too.",
+            metavar="MODEL",
+        ),
+    ] = None,
     baseline: Annotated[
         bool, training("Train the plain cross-entropy model too, to compare.")
     ] = True,
@@ -54,7 +62,8 @@ def fit(
     from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import check_target, save_model
 
-    check_target(out, overwrite=overwrite, inputs=[data])
+    read = [data] if start_from is None else [data, start_from]
+    check_target(out, overwrite=overwrite, inputs=read)
     costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
 
@@ -75,6 +84,7 @@ def fit(
             **options.given(trained),
             rounds=rounds,
             seed=seed,
+            start_from=start_from,
             baseline=baseline,
             test_share=test_share,
             validation_share=validation_share,

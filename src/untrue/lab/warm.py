@@ -18,32 +18,11 @@ from untrue.lab.design import Design, Setup
 from untrue.lab.plans import NOTHING, Finished, PaperPlan, Plan
 from untrue.lab.records import DatasetInfo, RunConfig, Start
 from untrue.lab.store import Store
-from untrue.training import Settings
+from untrue.training import Settings, continued
 
 BASELINE = "baseline"
 OPTIONS = tuple(field.name for field in dataclasses.fields(Settings))
-EPOCHS = 3
-SLOWER = 4.0
 P = TypeVar("P", PaperPlan, ComparisonPlan)
-
-
-def continuation(training: Settings, given: Mapping[str, Any] | None = None) -> Settings:
-    """How a training of these settings is gone on with: 3 epochs at a quarter of the rate, which
-    falls to 0; then what was given instead.
-
-    >>> how = continuation(Settings(epochs=12, learning_rate=0.4))
-    >>> how.epochs, how.learning_rate, how.schedule
-    (3, 0.1, 'cosine')
-    """
-    usual = dataclasses.replace(
-        training,
-        epochs=min(EPOCHS, training.epochs),
-        learning_rate=training.learning_rate / SLOWER,
-        schedule="cosine",
-        patience=0,
-        warmup=0.0,
-    )
-    return dataclasses.replace(usual, **(given or {}))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,16 +54,16 @@ class WarmPlan:
         self, info: DatasetInfo, finished: Finished = NOTHING.get, /
     ) -> tuple[RunConfig, ...]:
         """The starts, where they are made here, then all that goes on from them."""
-        continued = self.plan.configs(info, finished)
+        planned = self.plan.configs(info, finished)
         starts = {config.seed: config for config in self.found}
         if not self.found:
             starts = {
                 config.seed: dataclasses.replace(config, setup=self.setup, keep_weights=True)
-                for config in continued
+                for config in planned
                 if config.is_baseline
             }
         gone_on = (
-            dataclasses.replace(config, start=_start(starts[config.seed])) for config in continued
+            dataclasses.replace(config, start=_start(starts[config.seed])) for config in planned
         )
         return (*(() if self.found else starts.values()), *gone_on)
 
@@ -136,12 +115,12 @@ def warm_plan(
     setup = plan.design.setup
     found = () if source == BASELINE else find_starts(Path(source), plan.design, info)
     training = found[0].setup.training if found else setup.training
-    short = dataclasses.replace(setup, training=continuation(training, given))
+    short = dataclasses.replace(setup, training=continued(training, given))
     design = dataclasses.replace(plan.design, setup=short)
-    continued: Plan = dataclasses.replace(plan, design=design)
+    gone_on: Plan = dataclasses.replace(plan, design=design)
     if keep_weights:
-        continued = KeptPlan(continued)
-    return WarmPlan(continued, setup, found, None if source == BASELINE else Path(source))
+        gone_on = KeptPlan(gone_on)
+    return WarmPlan(gone_on, setup, found, None if source == BASELINE else Path(source))
 
 
 def split_options(

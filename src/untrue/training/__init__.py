@@ -11,7 +11,16 @@ from untrue.training.settings import (
     OWN_DATA,
     SCHEDULES,
     Settings,
+    continued,
     suited_to,
 )
 
-__all__ = ["BY_NETWORK", "OPTIMIZERS", "OWN_DATA", "SCHEDULES", "Settings", "suited_to"]
+__all__ = [
+    "BY_NETWORK",
+    "OPTIMIZERS",
+    "OWN_DATA",
+    "SCHEDULES",
+    "Settings",
+    "continued",
+    "suited_to",
+]

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from untrue.tools.fitting.learners import (
 from untrue.tools.fitting.link import Link, class_probs
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import FitResult, Variant
+from untrue.tools.fitting.start import read_start
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.row_costs import RowCosts, by_class, source_costs, training_scale
@@ -69,6 +71,7 @@ def fit(
     learning_rate: float | None = None,
     patience: int | None = None,
     rounds: int | None = None,
+    start_from: Model | str | Path | None = None,
     baseline: bool = True,
     test_share: float = 0.2,
     validation_share: float = 0.15,
@@ -91,6 +94,8 @@ def fit(
                       or "compact"; None: boosted trees for a table where LightGBM is installed
     epochs, batch_size  of a network; rounds: of boosted trees, at most
     learning_rate, patience  of either; None: the usual ones
+    start_from        a model, or the folder of one, of these data: its network goes on with the
+                      loss for a few epochs (3 unless `epochs` says); the plain model too
     baseline          train the plain cross-entropy model too, to compare
     test_share        held back to measure on; validation_share: of the rest
     classes           where labels are codes 0, 1, ... that stand for names: these, in their order
@@ -101,15 +106,19 @@ def fit(
     check_number("alpha", alpha, 0.0, 1.0)
     check_seed(seed)
     source = as_source(data, y, target=target, classes=classes)
-    choice, settings = choose(
-        model,
-        source,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-        rounds=rounds,
-    )
+    given = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "patience": patience,
+    }
+    start = None if start_from is None else read_start(start_from)
+    choice: Choice
+    settings: Settings | BoosterSettings
+    if start is None:
+        choice, settings = choose(model, source, **given, rounds=rounds)  # type: ignore[arg-type]
+    else:
+        choice, settings = start.choose(model, given, rounds=rounds)
     labels, stated = labels_of(source, penalty, loss)
     rows = source_costs(source, stated, cost_columns)
     parts = split_by_share(
@@ -121,9 +130,13 @@ def fit(
     )
     penalty, costs, scale = training_costs(stated, rows, labels, parts.train)
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
-    learner, preprocessing, inputs = prepare(
-        source, choice, settings, penalty.n_classes, parts.train
-    )
+    if start is None or isinstance(settings, BoosterSettings):
+        learner, preprocessing, inputs = prepare(
+            source, choice, settings, penalty.n_classes, parts.train
+        )
+    else:
+        start.check(source, penalty.classes, parts, seed)
+        learner, preprocessing, inputs = start.prepare(source, settings)
     name = _name(loss, alpha)
     wanted = {name: loss}
     if baseline and loss != PLAIN:
@@ -179,6 +192,7 @@ def fit(
             "train": len(parts.train),
             "validation": len(parts.validation),
             "test": len(parts.test),
+            **({} if start is None else {"start_from": start.record()}),
         },
     )
     return FitResult(

@@ -22,7 +22,7 @@ from untrue.training import Settings
 from untrue.training.estimate import seconds_per_epoch
 from untrue.training.evaluation import Objective, logits_of
 from untrue.training.examples import Examples
-from untrue.training.loop import train_new
+from untrue.training.loop import Weights, train_new
 from untrue.training.progress import duration
 from untrue.training.splits import Split
 
@@ -61,11 +61,12 @@ class NetworkPredictor:
 
 @dataclass(frozen=True, slots=True)
 class NetworkLearner:
-    """A kind of network for some data, and how it is trained."""
+    """A kind of network for some data, and how it is trained. start: what it goes on from."""
 
     spec: NetworkSpec
     how: Settings
     encoding: Encoding = "scaled"
+    start: Weights | None = None
 
     @property
     def name(self) -> str:
@@ -91,6 +92,7 @@ class NetworkLearner:
             self.how,
             seed=seed,
             watched=Examples.place(inputs[parts.validation], target[parts.validation]),
+            start=self.start,
             on_progress=on_progress,
         )
         predictor = NetworkPredictor(self.spec, network)

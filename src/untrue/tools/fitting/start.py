@@ -1,0 +1,109 @@
+"""Fitting that goes on from a model: its weights, its preprocessing, another loss, a few epochs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError
+from untrue.tools.fitting.learners import Choice, Learner
+from untrue.tools.fitting.model import Model
+from untrue.tools.fitting.model_folder import load_model
+from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.training import Settings, continued
+from untrue.training.splits import Split
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartModel:
+    """A model to go on from. where: how messages call it."""
+
+    model: Model
+    where: str
+
+    @property
+    def network(self) -> str:
+        return str(self.model.predictor.description()["name"])
+
+    def choose(
+        self, asked: str | None, given: Mapping[str, Any], *, rounds: int | None
+    ) -> tuple[Choice, Settings]:
+        """The network of the model, and how it is gone on with: a few epochs, or as given."""
+        if asked not in (None, "network", self.network):
+            raise ArgumentError(
+                f"`start_from` {self.where} has the network {self.network!r}; `model` {asked!r} "
+                "cannot go on from its weights. Leave `model` out."
+            )
+        if rounds is not None:
+            raise ArgumentError("`rounds` belongs to boosted trees; `start_from` is for networks.")
+        known = self.model.training
+        names = [field.name for field in fields(Settings)]
+        how = Settings.from_dict({"epochs": 1, **{n: known[n] for n in names if n in known}})
+        asked_for = {name: value for name, value in given.items() if value is not None}
+        return Choice(self.network, f"that of {self.where}"), continued(how, asked_for)
+
+    def check(self, source: Source, classes: tuple[str, ...], parts: Split, seed: int) -> None:
+        """Refuse data of another kind, other classes, and another split: the model would be
+        measured on examples it has learned from."""
+        if source.kind != self.model.kind:
+            raise ArgumentError(
+                f"`start_from` {self.where} was fitted to data of kind {self.model.kind!r}; these "
+                f"are {source.kind!r}."
+            )
+        if classes != self.model.classes:
+            raise ArgumentError(
+                f"`start_from` {self.where} has other classes, or another order of them: "
+                f"{', '.join(self.model.classes[:6])}; these are {', '.join(classes[:6])}."
+            )
+        now = {
+            "seed": seed,
+            "train": len(parts.train),
+            "validation": len(parts.validation),
+            "test": len(parts.test),
+        }
+        known = {name: self.model.training.get(name) for name in now}
+        if known != now:
+            name = next(name for name in now if known[name] != now[name])
+            raise ArgumentError(
+                f"`start_from` {self.where} was fitted with another split ({name} {known[name]}, "
+                f"now {now[name]}), so examples it has learned from would be measured on. Give the "
+                "same data, seed and shares."
+            )
+
+    def prepare(
+        self, source: Source, settings: Settings
+    ) -> tuple[Learner, Preprocessing, npt.NDArray[Any]]:
+        """A learner with the weights, and the inputs as the model has them."""
+        from untrue.tools.fitting.network import NetworkLearner, NetworkPredictor
+        from untrue.training.loop import Weights
+
+        predictor = self.model.predictor
+        assert isinstance(predictor, NetworkPredictor)
+        preprocessing = self.model.preprocessing
+        start = Weights(predictor.content())
+        learner = NetworkLearner(predictor.spec, settings, start=start)
+        return learner, preprocessing, source.inputs(preprocessing)
+
+    def record(self) -> dict[str, Any]:
+        """Where a model came from, for its record."""
+        digest = hashlib.sha256(self.model.predictor.content()).hexdigest()
+        known = self.model.training
+        return {"weights_sha256": digest, "loss": known.get("loss"), "alpha": known.get("alpha")}
+
+
+def read_start(given: Model | str | Path) -> StartModel:
+    """A model, or the folder of one; refuses one that is no network."""
+    model = given if isinstance(given, Model) else load_model(Path(given))
+    where = "the model given" if isinstance(given, Model) else str(given)
+    kind = model.predictor.description()["kind"]
+    if kind != "network":
+        raise ArgumentError(
+            f"`start_from` {where} is a model of {kind}, which cannot be gone on with: it takes a "
+            "network (`--model network`)."
+        )
+    return StartModel(model, where)

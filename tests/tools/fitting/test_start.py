@@ -1,0 +1,88 @@
+"""Fitting goes on from a model's weights, and refuses where that makes no sense."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from untrue import Penalty
+from untrue.cli import exit_code
+from untrue.errors import ArgumentError
+from untrue.tools.fitting.fit import fit
+from untrue.tools.fitting.model_folder import load_model, save_model
+from untrue.tools.fitting.result import FitResult
+from untrue.tools.reading.sources import open_source
+
+MODEL = {"model": "mlp", "epochs": 15, "learning_rate": 5e-3}
+
+
+@pytest.fixture(scope="module")
+def plain(patients_csv: Path) -> FitResult:
+    return fit(open_source(patients_csv, target="diagnosis"), loss="cross-entropy", **MODEL)
+
+
+def test_both_losses_go_on_from_the_weights_for_as_long(
+    plain: FitResult, patients_csv: Path, patient_costs: Penalty, tmp_path: Path
+) -> None:
+    save_model(tmp_path / "plain", plain.model, metrics={})
+    source = open_source(patients_csv, target="diagnosis")
+    classes = plain.model.classes
+    costs = Penalty.from_matrix(
+        [[patient_costs.cost(a, b) for b in classes] for a in classes], classes
+    )
+    found = fit(source, penalty=costs, start_from=tmp_path / "plain", epochs=2)
+    assert found.model.training["network"] == "mlp"
+    assert found.model.training["epochs"] == 2
+    assert found.model.training["learning_rate"] == MODEL["learning_rate"] / 4  # type: ignore[operator]
+    assert found.baseline_history is not None
+    assert len(found.history.train) == len(found.baseline_history.train) == 2
+    # It is past what a new network has after so many epochs.
+    new = fit(source, penalty=costs, model="mlp", epochs=2, learning_rate=5e-3 / 4)
+    assert new.baseline_history is not None
+    assert found.baseline_history.train[0] < 0.8 * new.baseline_history.train[0]
+    record = found.model.training["start_from"]
+    assert record["loss"] == "cross-entropy"
+    assert len(record["weights_sha256"]) == 64
+    still = fit(source, penalty=costs, start_from=plain.model, epochs=1, learning_rate=1e-12)
+    inputs = source.inputs(plain.model.preprocessing)
+    assert np.allclose(still.model.scores(inputs), plain.model.scores(inputs), atol=1e-4)
+
+
+def test_what_cannot_be_gone_on_with_is_refused(
+    plain: FitResult, patients_csv: Path, patient_costs: Penalty
+) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+
+    def go(**options: object) -> None:
+        fit(source, loss="cross-entropy", start_from=plain.model, **options)  # type: ignore[arg-type]
+
+    with pytest.raises(ArgumentError, match="has the network 'mlp'; `model` 'linear' cannot"):
+        go(model="linear")
+    with pytest.raises(ArgumentError, match="`rounds` belongs to boosted trees"):
+        go(rounds=3)
+    with pytest.raises(ArgumentError, match=r"another split \(seed 0, now 1\)"):
+        go(seed=1)
+    with pytest.raises(ArgumentError, match=r"another split \(train "):
+        go(test_share=0.3)
+    other = Penalty.from_rules([*reversed(plain.model.classes)], {}, default=1.0)
+    with pytest.raises(ArgumentError, match="other classes, or another order"):
+        go(penalty=other)
+    trees = fit(source, loss="cross-entropy", model="lightgbm", rounds=3).model
+    with pytest.raises(ArgumentError, match="is a model of lightgbm, which cannot be gone on with"):
+        fit(source, loss="cross-entropy", start_from=trees)
+
+
+def test_the_command_goes_on_from_a_folder(
+    plain: FitResult, patients_csv: Path, tmp_path: Path
+) -> None:
+    save_model(tmp_path / "plain", plain.model, metrics={})
+    start, out = str(tmp_path / "plain"), tmp_path / "next"
+    command = ["fit", str(patients_csv), "--target", "diagnosis", "--loss", "cross-entropy"]
+    assert exit_code([*command, "--start-from", start, "--out", str(out)]) == 0
+    assert load_model(out).training["epochs"] == 3
+    content = json.loads((out / "model.json").read_text())
+    assert content["training"]["start_from"]["loss"] == "cross-entropy"
+    assert exit_code([*command, "--start-from", start, "--out", start, "--overwrite"]) == 2
