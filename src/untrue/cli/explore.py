@@ -36,17 +36,8 @@ def explore(
             "groups can be edited as one."
         ),
     ] = None,
-    truth: Annotated[
-        str | None, typer.Option(help="Column of the true labels; else guessed.", metavar="COL")
-    ] = None,
-    probs: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of the probabilities: the prefix before every class name, or all the "
-            "columns with commas between; of two classes one column will do. Else guessed.",
-            metavar="PREFIX|COLS",
-        ),
-    ] = None,
+    truth: options.Truth = None,
+    probs: options.Probs = None,
     examples: Annotated[
         int, typer.Option(help="At most so many examples stand in the page, drawn by class.")
     ] = 20_000,

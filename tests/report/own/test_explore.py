@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from benchmarks.browser import KEYS, MISSING, Browser
 
 import untrue
 from untrue import Budget, Penalty
+from untrue.cli import exit_code
 from untrue.metrics import confusion_matrix, expected_cost
 from untrue.penalty.zone import in_zone
 from untrue.report.own.explore.page import explore_page
@@ -395,6 +397,23 @@ def test_what_is_no_budget_is_answered_and_changes_nothing(
     browser.click("#budget-form button")
     assert text(browser, "budget-said") == f"That is not a budget: {message}."
     assert matrix(browser) == decided(found, Penalty.from_rules(CLASSES, {}))
+
+
+def test_the_command_that_proves_a_budget_runs(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "p.csv", CLASSES, n=2000)
+    opened(browser, tmp_path, explore(Path("p.csv")))
+    browser.run("document.getElementById('budget').value = '*->cyst <= 20%'")
+    browser.click("#budget-form button")
+    saved(browser).save("costs.toml")
+    words = shlex.split(text(browser, "proof"))
+    assert words[:3] == ["untrue", "control", "p.csv"]
+    assert exit_code(words[1:]) == 0
+    assert Path("rule.json").exists()
+    audit = [line for line in text(browser, "commands").splitlines() if "untrue audit" in line]
+    assert exit_code(shlex.split(audit[0])[1:]) == 0
 
 
 def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(

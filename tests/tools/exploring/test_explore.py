@@ -64,23 +64,15 @@ def test_classes_stand_as_the_costs_have_them_groups_side_by_side(tmp_path: Path
     assert [g.name for g in explore(path, penalty=tree).groups] == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("column", "classes", "expected"),
-    [
-        ("prob_ill", None, ("ill", "well")),
-        ("score", None, ("ill", "well")),
-        ("score", ["well", "ill"], ("well", "ill")),
-    ],
-)
+@pytest.mark.parametrize(("column", "of"), [("prob_ill", "ill"), ("score", "well")])
 def test_one_column_of_probabilities_is_enough_for_two_classes(
-    column: str, classes: list[str] | None, expected: tuple[str, ...], tmp_path: Path
+    column: str, of: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"truth,{column}\nill,0.9\nwell,0.2\n")
-    found = explore(path, classes=classes)
-    assert found.classes == expected
-    of = "ill" if column == "prob_ill" else expected[1]
-    probs = restored(found.codes)[:, expected.index(of)]
+    found = explore(path, probs=column)
+    assert found.classes == ("ill", "well")
+    probs = restored(found.codes)[:, found.classes.index(of)]
     assert probs == pytest.approx([0.9, 0.2], abs=0.01)
     assert bool(found.notes) == (column == "score")
 
@@ -94,11 +86,11 @@ def test_columns_called_as_the_classes_are_found_by_the_costs(tmp_path: Path) ->
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
-    path.write_text("truth,prob\na,0.9\nb,1.5\n")
-    with pytest.raises(DataError, match=r"data row 2, column 'prob', is 1.5; a probability lies"):
+    path.write_text("truth,prob_a\na,0.9\nb,1.5\n")
+    with pytest.raises(DataError, match=r"data row 2, column '1 - prob_a', is -0.5"):
         explore(path)
-    path.write_text("truth,prob\na,0.9\nb,0.5\nc,0.1\n")
-    with pytest.raises(DataError, match=r"is enough for two classes; there are 3: a, b, c"):
+    path.write_text("truth,prob_a\na,0.9\nb,0.5\nc,0.1\n")
+    with pytest.raises(DataError, match=r"one column is enough for two classes only"):
         explore(path)
     path.write_text("truth,prob_a,prob_b\na,0.9,0.9\n")
     with pytest.raises(DataError, match=r"sum to 1.8, not to 1"):

@@ -14,11 +14,14 @@ from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty, TreePenalty
-from untrue.penalty.stated import penalty_over
+from untrue.penalty.stated import has_names, penalty_over
+from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.exploring.drawing import drawn
 from untrue.tools.exploring.quantised import Codes, quantised, restored
-from untrue.tools.reading.class_probs import read_class_probs
+from untrue.tools.reading.columns import NAMES, guess_column
 from untrue.tools.reading.hierarchies import read_hierarchy
+from untrue.tools.reading.tables import codes as label_codes
+from untrue.tools.reading.tables import read_table
 
 MOST_EXAMPLES = 20_000
 # Of more classes a matrix is no thing to edit, nor a page of a size to send.
@@ -89,14 +92,17 @@ def explore(
     """
     check_count("examples", examples, most=MOST_EXAMPLES)
     check_seed(seed)
-    read = read_class_probs(
+    read = read_probabilities(
         path,
+        known=penalty.classes if penalty is not None and has_names(penalty) else None,
         truth=truth,
         probs=probs,
         delimiter=delimiter,
-        classes=classes,
-        known=() if penalty is None else penalty.classes,
+        label_names=classes,
+        with_truth=True,
     )
+    assert read.truth is not None
+    assert read.true is not None
     k = len(read.classes)
     if k > MOST_CLASSES:
         raise DataError(
@@ -115,18 +121,19 @@ def explore(
     place = [read.classes.index(name) for name in names]
     true = np.argsort(place)[read.true]
     rows = drawn(true, k, examples, seed)
-    kept = read.probs[rows][:, place]
+    kept = read.probs[rows][:, place].astype(np.float64)
+    called = _example_names(read)
     codes = quantised(kept)
     start = Penalty.from_matrix(costs, list(names))
     sums = kept.sum(axis=1, keepdims=True)
     altered = int((decide(kept / sums, start) != decide(restored(codes), start)).sum())
     return Exploration(
-        source=read.source,
+        source=str(path),
         truth=read.truth,
         columns=read.columns,
         classes=names,
         rows=rows,
-        names=None if read.names is None else tuple(read.names[row] for row in rows.tolist()),
+        names=None if called is None else tuple(called[row] for row in rows.tolist()),
         true=true[rows],
         codes=codes,
         counts=np.bincount(true, minlength=k).astype(np.int64),
@@ -136,6 +143,15 @@ def explore(
         seed=seed,
         notes=read.notes,
     )
+
+
+def _example_names(read: ProbabilityFile) -> list[str] | None:
+    """What the examples are called, where a column says so."""
+    column = guess_column(read.file, NAMES, read.classes)
+    if column is None or column in (read.truth, *read.columns):
+        return None
+    found, texts = label_codes(read_table(read.file, {column: "label"}), column, read.file)
+    return [texts[code] for code in found.tolist()]
 
 
 def _ordered(
