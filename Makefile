@@ -31,7 +31,8 @@ test: .venv/dev.stamp  ## Run every test but those of other frameworks.
 	$(PYTEST) --ignore=tests/frameworks
 
 test-frameworks: .venv/frameworks.stamp .venv/docs.stamp  ## Run the tests with other frameworks, the site and the notebook.
-	$(PYTEST) tests/frameworks
+	$(PYTEST) tests/frameworks --ignore=tests/frameworks/test_ray.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/frameworks/test_ray.py
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake docs/notebook.ipynb
 
 asan: .venv/dev.stamp  ## Run the C kernels' tests under AddressSanitizer and UBSan (gcc).

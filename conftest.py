@@ -10,6 +10,6 @@ collect_ignore = [
     ),
     *(
         f"tests/frameworks/{name}.py"
-        for name in ("keras_program", "two_process_lightning", "two_process_metrics")
+        for name in ("keras_program", "two_process_lightning", "two_process_metrics", "ray_cluster")
     ),
 ]

@@ -40,7 +40,16 @@ ROOMS = [
     "checks",
     "errors",
 ]
-ADAPTERS = {"sklearn", "boosting", "torchmetrics", "lightning", "jax", "keras", "transformers"}
+ADAPTERS = {
+    "sklearn",
+    "boosting",
+    "torchmetrics",
+    "lightning",
+    "jax",
+    "keras",
+    "transformers",
+    "ray",
+}
 
 
 def room_of(module: str) -> str | None:

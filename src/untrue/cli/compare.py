@@ -78,6 +78,7 @@ def compare(
     target: Annotated[str | None, reading("The column to learn.")] = None,
     own: options.Reading = options.USUAL_READING,
     machine: options.Machine = options.THIS_MACHINE,
+    where: options.Executor = options.LOCAL,
 ) -> None:
     """Compare the ways to make fewer costly mistakes, and say which is worth its price.
 
@@ -111,7 +112,7 @@ def compare(
     for note in notes:
         say(console, note)
     whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
-    done = sweep_into(out, whole, found, machine, scale=scale, console=console)
+    done = sweep_into(out, whole, found, machine, where, scale=scale, console=console)
     if machine.dry_run:
         return
     if not done.done:

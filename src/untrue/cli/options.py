@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from untrue.errors import ArgumentError
 from untrue.training import OPTIMIZERS, SCHEDULES
 
 if TYPE_CHECKING:
+    from untrue.ray import Cluster
     from untrue.tools.reading.sources import Source
 
 TRAINING = "Training"
 RUNS = "Runs"
 READING = "Reading your own data"
 MACHINE = "Machine"
+EXECUTORS = ("local", "ray")
 
 
 def training(what: str, **more: Any) -> Any:
@@ -164,6 +167,36 @@ class Machine:
     dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False
 
 
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Where models are trained: in processes of this machine, or on a cluster."""
+
+    executor: Annotated[
+        str, machine("local: processes of this machine; ray: a Ray cluster (docs/scaling.md).")
+    ] = "local"
+    address: Annotated[
+        str | None, machine("With --executor ray: auto (this machine's cluster) or HOST:PORT.")
+    ] = None
+    gpus: Annotated[
+        float | None, machine("With --executor ray: GPUs of each run; .5 lets two share one.")
+    ] = None
+
+    def cluster(self, *, threads: int | None, jobs: int | None = None) -> Cluster | None:
+        """The cluster asked for; None: this machine."""
+        if self.executor not in EXECUTORS:
+            raise ArgumentError(
+                f"`--executor` must be {' or '.join(EXECUTORS)}; got {self.executor!r}."
+            )
+        if self.executor == "local":
+            for name in ("address", "gpus"):
+                if getattr(self, name) is not None:
+                    raise ArgumentError(f"--{name} belongs to --executor ray.")
+            return None
+        from untrue.ray import AUTO, Cluster
+
+        return Cluster(self.address or AUTO, threads or 1, self.gpus or 0.0, jobs)
+
+
 Classes = Annotated[
     str | None,
     reading("The names that labels 0, 1, ... stand for, in their order.", metavar="A,B,C"),
@@ -215,6 +248,7 @@ class Reading:
 # The defaults of parameters that are groups: nothing is given.
 USUAL_TRAINING, USUAL_OPTIMIZER, USUAL_RUNS = Training(), Optimizer(), Runs()
 THIS_MACHINE, USUAL_READING, FROM_NOTHING = Machine(), Reading(), WarmStart()
+LOCAL = Executor()
 
 # A person's own data.
 Data = Annotated[

@@ -60,6 +60,7 @@ def run(
     ] = None,
     shift: Annotated[int | None, options.training("Pixels of that shift, at most.")] = None,
     machine: options.Machine = options.THIS_MACHINE,
+    where: options.Executor = options.LOCAL,
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
 
@@ -93,7 +94,7 @@ def run(
     whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     console = Console(soft_wrap=True, highlight=False)
     place = out or Path("runs") / plan.name
-    done = sweep_into(place, whole, found, machine, scale=scale, console=console)
+    done = sweep_into(place, whole, found, machine, where, scale=scale, console=console)
     if not machine.dry_run:
         say(console, str(done.store))
     if done.failed:

@@ -16,8 +16,9 @@ from untrue.cli.console import say
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from untrue.cli.options import Executor as Where
     from untrue.cli.options import Machine
-    from untrue.lab.executor import Event
+    from untrue.lab.executor import Event, Executor
     from untrue.lab.plans import Plan
     from untrue.lab.records import DatasetInfo, RunConfig, Sweep
     from untrue.lab.run_data import KnownData, RunData
@@ -57,6 +58,7 @@ def sweep_into(
     plan: Plan,
     data: RunData | KnownData,
     machine: Machine,
+    where: Where,
     *,
     scale: str,
     console: Console,
@@ -66,14 +68,15 @@ def sweep_into(
     A dry run, which may take `KnownData`, ends before the first run and writes nothing.
     """
     from untrue.lab import sweep
-    from untrue.lab.executor import LocalProcesses
     from untrue.lab.run_data import KnownData
     from untrue.lab.warm import WarmPlan, copy_starts
 
     info = data.info
     data.check(plan.configs(info)[0])
-    jobs, threads = share_cores(machine.jobs, machine.threads, machine.device)
-    with store_in(place, dry_run=machine.dry_run) as store:
+    with (
+        room_for(place, data, machine, where) as (executor, jobs, threads),
+        store_in(place, dry_run=machine.dry_run) as store,
+    ):
         at_hand: list[str] = []
         if isinstance(plan, WarmPlan):
             at_hand = [config.run_id for config in plan.found]
@@ -100,15 +103,33 @@ def sweep_into(
             return Outcome(store.path, 0, ahead.done)
         failed = 0
         if ahead.todo:
-            executor = LocalProcesses(
-                jobs, threads, info, machine.device, machine.data_dir, data.own, store.path.parent
-            )
             events = sweep.run(
                 store, plan, info, planned, executor, retry_failed=machine.retry_failed
             )
             failed = show(console, store, events, ahead, pace)
         say(console, farewell(store))
         return Outcome(store.path, failed, sweep.outlook(store, planned).done)
+
+
+@contextmanager
+def room_for(
+    place: Path, data: RunData | KnownData, machine: Machine, where: Where
+) -> Iterator[tuple[Executor, int, int]]:
+    """What makes the runs of a store, how many at a time, and with how many threads each."""
+    from untrue.lab.executor import LocalProcesses
+
+    cluster = where.cluster(threads=machine.threads, jobs=machine.jobs)
+    if cluster is None:
+        jobs, threads = share_cores(machine.jobs, machine.threads, machine.device)
+        how = (machine.device, machine.data_dir, data.own, place)
+        yield LocalProcesses(jobs, threads, data.info, *how), jobs, threads
+        return
+    from untrue.lab.ray_executor import RayExecutor
+    from untrue.ray import connected
+
+    with connected(cluster) as jobs:
+        made = RayExecutor(cluster, data, machine.device, machine.data_dir, place)
+        yield made, jobs, cluster.threads
 
 
 def show(

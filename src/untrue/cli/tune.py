@@ -10,6 +10,7 @@ import typer
 from untrue.cli import options
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
+from untrue.errors import ArgumentError
 from untrue.losses import registry
 
 app = typer.Typer()
@@ -80,6 +81,10 @@ def tune(
         float, training("Of the rest, held back in each training to stop by.")
     ] = 0.15,
     own: options.Reading = options.USUAL_READING,
+    where: options.Executor = options.LOCAL,
+    threads: Annotated[
+        int | None, options.machine("With --executor ray: cores of each training; else 1.")
+    ] = None,
     record: Annotated[
         Path | None,
         typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
@@ -101,6 +106,9 @@ def tune(
     from untrue.tools.fitting.model_folder import check_target, save_model
     from untrue.tools.reading.hierarchies import read_hierarchy
 
+    cluster = where.cluster(threads=threads)
+    if cluster is None and threads is not None:
+        raise ArgumentError("--threads belongs to --executor ray.")
     check_target(out, overwrite=overwrite, inputs=[data, *([record] if record else [])])
     stated = [Budget.parse(text) for text in budget]
     costs = load_any(penalty) if penalty else None
@@ -113,13 +121,13 @@ def tune(
     from untrue.report.own.tune import budgets_table, lead, metrics, tune_page
     from untrue.tools.tuning.tune import tune as run_tune
 
-    where = console()
-    say(where, f"{data}: {len(source):,} examples ({source.kind})")
+    shown = console()
+    say(shown, f"{data}: {len(source):,} examples ({source.kind})")
     say(
-        where,
+        shown,
         f"At most {max_accuracy_drop:g} points of accuracy may be lost (--max-accuracy-drop).",
     )
-    with EpochLines(where) as lines:
+    with EpochLines(shown) as lines:
         found = run_tune(
             source,
             budgets=stated,
@@ -139,6 +147,7 @@ def tune(
             validation_share=validation_share,
             seed=seed,
             record=record or out.with_name(f"{out.name}.tuning.sqlite"),
+            cluster=cluster,
             on_progress=lines.show,
             tell=lines.say,
         )
@@ -146,11 +155,11 @@ def tune(
     made = save_model(
         out, found.model, metrics=metrics(found), extra=lambda at: write(page, at / "page.html")
     )
-    say(where, "")
-    say(where, lead(found))
-    say(where, "")
-    show(where, budgets_table(found))
-    say(where, f"{made / 'page.html'}")
-    say(where, str(made))
+    say(shown, "")
+    say(shown, lead(found))
+    say(shown, "")
+    show(shown, budgets_table(found))
+    say(shown, f"{made / 'page.html'}")
+    say(shown, str(made))
     if not found.kept:
         raise typer.Exit(1)

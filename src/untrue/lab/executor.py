@@ -232,7 +232,7 @@ def _on_named_data(local: LocalProcesses) -> Train:
         read(config.setup.data),
         info=local.info,
         device=local.device,
-        weights=_weights(local, config),
+        weights=starting_weights(local.store, config),
         on_progress=tell,
     )
 
@@ -247,7 +247,7 @@ def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
         read(),
         info=local.info,
         device=local.device,
-        weights=_weights(local, config),
+        weights=starting_weights(local.store, config),
         on_progress=tell,
     )
 
@@ -263,11 +263,11 @@ def finished_with(config: RunConfig, trained: Trained) -> Finished:
     )
 
 
-def _weights(local: LocalProcesses, config: RunConfig) -> bytes | None:
-    """The weights that a run goes on from."""
-    if config.start is None or local.store is None:
+def starting_weights(place: Path | None, config: RunConfig) -> bytes | None:
+    """The weights that a run goes on from, out of the store in a directory."""
+    if config.start is None or place is None:
         return None
-    with Store.read(local.store) as store:
+    with Store.read(place) as store:
         return store.weights(config.start.run_id)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,9 @@ from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
 from untrue.training.progress import Progress
 from untrue.training.splits import Split
+
+if TYPE_CHECKING:
+    from untrue.ray import Cluster
 
 # Raised when a training does something else under the same key.
 EDITION = 1
@@ -46,12 +51,26 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TrainingTask:
+    """One training; weights: the model itself is wanted, not its outputs alone."""
+
+    name: str
+    loss: str
+    penalty: Penalty | ExamplePenalty
+    alpha: float
+    part: Split
+    seed: int
+    weights: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CachingTrainer:
     """Data made ready, and all that is the same for every training.
 
     costs     the penalty of training, or that of each example, for a recipe's multipliers
     deadline  of `time.monotonic()`: no training of a recipe other than the plain one starts later
     on_epoch  called with (name of the network, progress); on_kept: the name of one the record had
+    cluster   a connected one, to train there; None: here
     """
 
     inputs: npt.NDArray[Any]
@@ -66,6 +85,7 @@ class CachingTrainer:
     deadline: float | None = None
     on_epoch: Callable[[str, Progress], None] | None = None
     on_kept: Callable[[str], None] | None = None
+    cluster: Cluster | None = None
 
     def cross_fitted(self, recipe: Recipe) -> FloatArray:
         """Calibrated probabilities (n, k) of the development examples, in their order.
@@ -75,67 +95,139 @@ class CachingTrainer:
         position = np.empty(len(self.labels), dtype=np.int64)
         position[self.parts.development] = np.arange(len(self.parts.development))
         probs = np.empty((len(self.parts.development), self.n_classes))
-        for r, fold in enumerate(self.parts.folds):
-            name = f"{_shown(recipe)}, repetition {r + 1} of {len(self.parts.folds)}"
-            found = self._made(recipe, fold, name, seed=self.seed + r, weights=False)
+        folds = self.parts.folds
+        tasks = [
+            self._task(recipe, fold, f"repetition {r + 1} of {len(folds)}", r, weights=False)
+            for r, fold in enumerate(folds)
+        ]
+        for fold, found in zip(folds, self._made(tasks), strict=True):
             probs[position[fold.test]] = class_probs(found.logits, None, found.temperature)
         return probs
 
     def final(self, recipe: Recipe) -> Trained:
         """The network that learns from all of the development part, judged on the held-out."""
-        name = f"{_shown(recipe)}, on all but the held-out part"
-        return self._made(recipe, self.parts.final, name, seed=self.seed, weights=True)
+        which = "on all but the held-out part"
+        return self._made([self._task(recipe, self.parts.final, which, 0, weights=True)])[0]
 
-    def _made(self, recipe: Recipe, part: Split, name: str, *, seed: int, weights: bool) -> Trained:
+    def _task(
+        self, recipe: Recipe, part: Split, which: str, offset: int, *, weights: bool
+    ) -> TrainingTask:
         penalty = self.costs(recipe.multipliers)
-        key = key_of(
+        name = f"{_shown(recipe)}, {which}"
+        seed = self.seed + offset
+        return TrainingTask(name, recipe.loss, penalty, recipe.alpha, part, seed, weights)
+
+    def _made(self, tasks: Sequence[TrainingTask]) -> list[Trained]:
+        """The networks of the tasks; those that the record has are not trained again."""
+        keys = [self._key(task) for task in tasks]
+        found: dict[int, Trained] = {}
+        for i, (key, task) in enumerate(zip(keys, tasks, strict=True)):
+            kept = self.record.get(key, (len(task.part.test), self.n_classes))
+            if kept is not None:
+                found[i] = kept
+                if self.on_kept is not None:
+                    self.on_kept(task.name)
+        missing = [i for i in range(len(tasks)) if i not in found]
+        for i, made in self._trained({i: tasks[i] for i in missing}):
+            self.record.put(keys[i], made)
+            found[i] = made
+        return [found[i] for i in range(len(tasks))]
+
+    def _trained(self, tasks: Mapping[int, TrainingTask]) -> Iterator[tuple[int, Trained]]:
+        """Train here, one after the other, or on the cluster, at once."""
+        shared = (self.learner, self.inputs, self.labels)
+        tell = self.on_epoch or _silent
+        if self.cluster is None:
+            for i, task in tasks.items():
+                self._check_time(task)
+                yield i, train_task(shared, task, functools.partial(tell, task.name))
+            return
+        if not tasks:
+            return
+        from untrue import ray
+
+        places, items = list(tasks), list(tasks.values())
+        self._check_time(items[0])
+        ended: dict[int, Trained] = {}
+        first = 0  # the training whose progress is shown: lines of several would mix
+        with closing(ray.run(self.cluster, train_task, shared, items)) as events:
+            for news in events:
+                match news:
+                    case ray.Told() if news.item == first:
+                        tell(items[first].name, news.message)
+                    case ray.Failed():
+                        raise news.error
+                    case ray.Done():
+                        ended[news.item] = news.value
+                        yield places[news.item], news.value
+                        while first in ended:
+                            tell(items[first].name, _last_epoch(ended[first]))
+                            first += 1
+
+    def _key(self, task: TrainingTask) -> str:
+        return key_of(
             edition=EDITION,
-            loss=recipe.loss,
-            alpha=recipe.alpha,
-            penalty=None if recipe.loss == PLAIN else penalty.fingerprint,
+            loss=task.loss,
+            alpha=task.alpha,
+            penalty=None if task.loss == PLAIN else task.penalty.fingerprint,
             settings=self.learner.settings(),
-            seed=seed,
-            part=[digest(positions) for positions in (part.train, part.validation, part.test)],
-            weights=weights,
+            seed=task.seed,
+            part=[
+                digest(positions)
+                for positions in (task.part.train, task.part.validation, task.part.test)
+            ],
+            weights=task.weights,
             **self.facts,
         )
-        kept = self.record.get(key, (len(part.test), self.n_classes))
-        if kept is not None:
-            if self.on_kept is not None:
-                self.on_kept(name)
-            return kept
-        if self.deadline is not None and recipe.loss != PLAIN and not weights:
-            self._check_time()
-        started = time.perf_counter()
-        tell = self.on_epoch
-        fitted = self.learner.train(
-            recipe.loss,
-            penalty,
-            recipe.alpha,
-            self.inputs,
-            self.labels,
-            part,
-            seed=seed,
-            on_progress=None if tell is None else lambda progress: tell(name, progress),
-        )
-        predictor = fitted.predictor
-        made = Trained(
-            name,
-            softmax_temperature(
-                name, predictor.logits(self.inputs[part.validation]), self.labels[part.validation]
-            ),
-            predictor.logits(self.inputs[part.test]).astype(np.float32),
-            predictor.content() if weights else None,
-            predictor.description() if weights else {},
-            asdict(fitted.history),
-            time.perf_counter() - started,
-        )
-        self.record.put(key, made)
-        return made
 
-    def _check_time(self) -> None:
+    def _check_time(self, task: TrainingTask) -> None:
+        if task.loss == PLAIN or task.weights:
+            return
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise OutOfTimeError
+
+
+def train_task(
+    shared: tuple[Learner, npt.NDArray[Any], IntArray],
+    task: TrainingTask,
+    tell: Callable[[Progress], None],
+) -> Trained:
+    """Train one network and see what it gives; also the work of a cluster's node."""
+    learner, inputs, labels = shared
+    started = time.perf_counter()
+    part = task.part
+    fitted = learner.train(
+        task.loss,
+        task.penalty,
+        task.alpha,
+        inputs,
+        labels,
+        part,
+        seed=task.seed,
+        on_progress=tell,
+    )
+    predictor = fitted.predictor
+    return Trained(
+        task.name,
+        softmax_temperature(
+            task.name, predictor.logits(inputs[part.validation]), labels[part.validation]
+        ),
+        predictor.logits(inputs[part.test]).astype(np.float32),
+        predictor.content() if task.weights else None,
+        predictor.description() if task.weights else {},
+        asdict(fitted.history),
+        time.perf_counter() - started,
+    )
+
+
+def _last_epoch(made: Trained) -> Progress:
+    train, validation = made.history["train"], made.history["validation"]
+    n, last = max(len(train), len(validation)), (validation or train)[-1]
+    return Progress(n, n, 1, 1, last, last if validation else None)
+
+
+def _silent(name: str, progress: Progress) -> None:
+    """For callers that do not ask."""
 
 
 def digest(array: npt.NDArray[Any]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 from untrue.training.progress import Progress
 
+if TYPE_CHECKING:
+    from untrue.ray import Cluster
+
 # Points of accuracy that may be lost where nobody says: no budget is worth any price unasked.
 MOST_DROP = 5.0
 
@@ -80,6 +83,7 @@ def tune(
     target: str | None = None,
     classes: Sequence[str] | None = None,
     record: str | Path | None = None,
+    cluster: Cluster | None = None,
     on_progress: Callable[[str, Progress], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> TuneResult:
@@ -105,6 +109,8 @@ def tune(
     validation_share   of the rest, held back in each training to stop and to calibrate by
     record             an SQLite file that keeps what was trained: a call that was killed goes on
                        from there, and one with other budgets uses what it can
+    cluster            a Ray cluster to train on (`untrue.ray.Cluster`), repetitions side by side;
+                       None: here
     on_progress, tell  called with (name, progress), and with each finding as a sentence
 
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
@@ -154,7 +160,10 @@ def tune(
     if tell is not None and ahead is not None:
         least, most = repetitions + 1, (1 + trials) * repetitions + 2
         tell(f"{ahead}; {least} to {most} models")
-    with closing(Record(None if record is None else Path(record))) as store:
+    with (
+        nullcontext() if cluster is None else _connected(cluster),
+        closing(Record(None if record is None else Path(record))) as store,
+    ):
         trainer = CachingTrainer(
             inputs=inputs,
             labels=labels,
@@ -168,6 +177,7 @@ def tune(
             deadline=None if time_limit is None else time.monotonic() + time_limit,
             on_epoch=on_progress,
             on_kept=None if tell is None else lambda name: tell(f"{name}: trained before"),
+            cluster=cluster,
         )
         found = search(trainer, judge, losses=losses, trials=trials, tell=tell)
         plain = trainer.final(Recipe())
@@ -200,6 +210,12 @@ def _training_costs(
         assert rows is not None
         return rows.of(stated).scaled(scale)
     return stated
+
+
+def _connected(cluster: Cluster) -> AbstractContextManager[int]:
+    from untrue.ray import connected
+
+    return connected(cluster)
 
 
 def _damage(names: Sequence[str]) -> str:
