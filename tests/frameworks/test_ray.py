@@ -31,6 +31,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
     "RAY_health_check_initial_delay_ms": "0",
     "RAY_health_check_period_ms": "500",
     "RAY_health_check_failure_threshold": "3",
@@ -38,7 +39,7 @@ ENVIRONMENT = {
 TINY = ["run", "demo", "--data", "digits", "--scale", "smoke", "--limit-train", "300"]
 SHORT = [*TINY, "--epochs", "3", "--threads", "1", "--device", "cpu"]
 # Enough epochs that a run takes seconds and can be caught in the middle.
-SLOW = [*TINY, "--repetitions", "2", "--epochs", "150", "--threads", "1", "--device", "cpu"]
+SLOW = [*TINY, "--repetitions", "2", "--epochs", "60", "--threads", "1", "--device", "cpu"]
 Rows = list[tuple[object, ...]]
 
 
@@ -111,7 +112,7 @@ def listeners(pids: list[int]) -> set[str]:
     sockets = set()
     for pid in pids:
         with suppress(OSError):
-            sockets |= {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
+            sockets |= {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
     found = set()
     for file in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{file}").read_text().splitlines()[1:]:
@@ -200,14 +201,14 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return rows(place)
 
 
-def test_the_same_rows_as_in_local_processes(
-    nodes: Nodes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_rows_as_in_local_processes(nodes: Nodes, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     assert untrue(*SHORT, "--jobs", "2", "--out", here).returncode == 0
     done = untrue(*SHORT, *nodes.on(), "--out", there)
     assert (done.returncode, done.stderr) == (0, "")
     assert rows(there) == rows(here)
+    # Workers too keep to this machine.
+    assert listeners(descendants(nodes.process.pid)) == {"127.0.0.1"}
     # Progress as with local processes: a line a run, and two at a time, a node's core each.
     assert "5 models, 0 done already, 5 to train, 2 at a time" in done.stdout
     assert len(re.findall(r"^\[\d/5\] digits .* right, ", done.stdout, re.MULTILINE)) == 5
