@@ -239,7 +239,7 @@ def test_own_data_travel_to_the_nodes(nodes: Nodes, tmp_path: Path) -> None:
     costs.write_text(",no,yes\nno,0,1\nyes,5,0\n")
     words = [
         *("compare", "--data", data, "--target", "label", "--penalty", costs),
-        *("--methods", "cross-entropy,bilinear", "--strength", "bilinear=0.5"),
+        *("--methods", "ce,bilinear", "--strength", "bilinear=0.5"),
         *("--scale", "smoke", "--epochs", "2", "--repetitions", "1", "--threads", "1"),
     ]
     assert untrue(*words, "--jobs", "1", "--out", tmp_path / "here").returncode == 0
