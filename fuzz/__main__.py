@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from fuzz import commands, files, folders
+from fuzz import commands, costs, files, folders
 from fuzz.runner import Limits, Outcome, run
 
-TARGETS = {**files.TARGETS, **folders.TARGETS, **commands.TARGETS}
+TARGETS = {**files.TARGETS, **costs.TARGETS, **folders.TARGETS, **commands.TARGETS}
 
 
 def main() -> int:

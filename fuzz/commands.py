@@ -26,6 +26,7 @@ from fuzz import files, folders, values
 from fuzz.files import Target, check
 from untrue import Penalty
 from untrue.cli import COMMANDS, exit_code
+from untrue.penalty import FormulaPenalty
 
 # A line that works, where there is one.
 BASES: dict[str, list[str]] = {
@@ -82,6 +83,9 @@ WORDS = [
         "cost",
         "argmax",
         "tuned",
+        "node",
+        "lightgbm",
+        "xgboost",
     ),
     *(
         "distance",
@@ -228,6 +232,11 @@ def prepare(rng: Random, work: Path) -> None:
         Penalty.from_rules(classes, {(classes[0], classes[-1]): 3.0}).save(work / "costs.json")
     if rng.random() < 0.2:
         files.write_penalty(rng, work, classes)
+    if rng.random() < 0.15:
+        with contextlib.suppress(Exception):
+            base = Penalty.from_rules(classes, {})
+            by = rng.choice(["x * x + 1", "x", "prob_a + 1", "nowhere", "1 / x"])
+            FormulaPenalty(base, {(classes[0], "*"): by}).save(work / "costs.json")
     rows = [["x", "city", "kind"]]
     rows += [
         [f"{rng.gauss(i % 3, 1):.3f}", rng.choice(["Rome", "Oslo"]), classes[i % len(classes)]]
