@@ -25,6 +25,7 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import cost_tables
 from benchmarks.record import write
 from untrue import boosting
 from untrue.errors import UntrueError
@@ -151,6 +152,7 @@ def main() -> None:
         print(row)
     if options.rows is None:
         write("boosting", rows)
+        print(cost_tables.update())
 
 
 if __name__ == "__main__":

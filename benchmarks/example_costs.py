@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks import cost_tables
 from benchmarks.credit import FOLDS, Method, Table, Training, repeated, rows_of
 from benchmarks.record import write
 from untrue.lab.data.tables import load_table
@@ -72,6 +73,7 @@ def main() -> None:
             f"{row['difference_high']:+.0f}]"
         )
     print(write("example_costs", rows))
+    print(cost_tables.update())
 
 
 if __name__ == "__main__":

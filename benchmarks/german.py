@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks import cost_tables
 from benchmarks.credit import FOLDS, Method, Table, Training, repeated, rows_of
 from benchmarks.record import write
 from untrue.lab.data.tables import load_table
@@ -59,6 +60,7 @@ def main() -> None:
     for row in rows:
         print(f"{row['method']:<42} {row['mean_cost']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
     print(write("german", rows))
+    print(cost_tables.update())
 
 
 if __name__ == "__main__":
