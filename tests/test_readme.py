@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import subprocess
 import sys
@@ -41,6 +42,30 @@ print((true != 8).sum(), len(true))
 
 def test_the_training_example_runs(tmp_path: Path) -> None:
     assert "expected_cost" in run(blocks("python")[1], tmp_path)
+
+
+def test_the_costs_of_kdd_cup_are_those_of_the_record() -> None:
+    with (ROOT / "benchmarks" / "results" / "kdd99.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    (chosen,) = [float(row["test_cost"]) for row in rows if row["chosen"] == "True"]
+    plain = [
+        float(row["test_cost"])
+        for row in rows
+        if (row["loss"], row["decision"]) == ("cross-entropy", "least cost")
+    ]
+    assert f"costs {chosen:.3f} a connection" in README
+    assert f"decided by cost has {min(plain):.3f} to {max(plain):.3f}" in README
+
+
+def test_the_picture_shows_what_the_page_says() -> None:
+    with (ROOT / "docs" / "pictures" / "budget.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for decision, words in (("most probable class", "answer"), ("untrue.control", "rule")):
+        kept = [row for row in rows if row["decision"] == decision]
+        over = sum(float(row["called_8"]) > 1 for row in kept)
+        right = sum(float(row["right"]) for row in kept) / len(kept)
+        assert len(kept) == 100
+        assert f"{words} is over it in {over}, and {right:.1f} % right" in README
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))

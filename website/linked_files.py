@@ -23,7 +23,7 @@ COPIED = (
 )
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(#[^)\s]*)?(?=\))")
 # Code stays as it is: what looks like a link there is none.
-INCLUDED = re.compile(r"<!-- (\S+): (\w+) -->")
+INCLUDED = re.compile(r"<!-- (\S+\.md): (\w+) -->")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
