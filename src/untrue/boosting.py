@@ -121,7 +121,7 @@ def lightgbm_metric(
 ) -> Metric:
     """A metric for `lightgbm.train(..., feval=)` and `LGBMClassifier.fit(..., eval_metric=)`.
 
-    measure: "loss", the mean loss; "cost", the mean cost of saying the class of greatest score.
+    measure: "loss", the mean loss; "cost", the mean cost of predicting the class of greatest score.
     Lower is better; sample weights count in the mean. raw: whether the metric will see raw scores,
     as it does beside our objectives; False beside the library's own, which hands out probabilities.
     """

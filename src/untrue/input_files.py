@@ -77,7 +77,7 @@ def check_regular(path: Path, kind: type[UntrueError] = DataError) -> os.stat_re
     """A plain file: a pipe would be waited for without end, a device read without end."""
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
-        raise kind(f"{path} is a folder; a file is wanted.")
+        raise kind(f"{path} is a folder, not a file.")
     if not stat.S_ISREG(found.st_mode):
         raise kind(f"{path} is not a plain file (a pipe, a socket or a device); it is not read.")
     return found

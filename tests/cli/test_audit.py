@@ -139,11 +139,11 @@ HEADER = "truth,prob_healthy,prob_benign,prob_tumour\nhealthy,.5,.5,0\n"
         ),
         (
             HEADER + "benign,,1,0\n",
-            "p.csv: data row 2, column 'prob_healthy', is missing; a number is wanted.",
+            "p.csv: data row 2, column 'prob_healthy', is missing; expected a number.",
         ),
         (
             "truth,predicted\nhealthy,healthy\n,benign\n",
-            "p.csv: data row 2, column 'truth', is empty; a label is wanted.",
+            "p.csv: data row 2, column 'truth', is empty; expected a label.",
         ),
         ("truth,predicted\n", "p.csv has a header (truth, predicted) but no rows."),
         ("", "p.csv is empty: the first line must be a header with column names."),

@@ -127,7 +127,7 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
         (["wine.csv", "--target", "wine"], "needs to know what mistakes cost: --penalty"),
         (
             ["wine.csv", "--target", "colour", "--penalty", "costs.toml"],
-            "wine.csv: data row 1, column 'colour', is empty; a label is wanted.",
+            "wine.csv: data row 1, column 'colour', is empty; expected a label.",
         ),
         (["wine.csv", "--target", "wine", "--alpha", "2"], "`alpha` must lie in [0, 1]; got 2.0"),
         (["wine.csv", "--target", "wine", "--epochs", "0"], "`epochs` must be at least 1; got 0"),

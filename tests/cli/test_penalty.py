@@ -81,7 +81,7 @@ def test_check_names_what_may_disappoint(costs: Path, capsys: pytest.CaptureFixt
 def test_check_warns_of_free_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Penalty.from_zone([("a", "b")], classes=["a", "b", "c"]).save(tmp_path / "zone.toml")
     assert exit_code(["penalty", "check", str(tmp_path / "zone.toml")]) == 0
-    assert "Mind: Saying a, c never costs anything" in capsys.readouterr().out
+    assert "Note: Predicting a, c never costs anything" in capsys.readouterr().out
 
 
 def test_convert_keeps_every_number(costs: Path, tmp_path: Path) -> None:

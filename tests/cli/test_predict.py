@@ -68,7 +68,7 @@ def test_it_needs_no_scikit_learn_and_warns_of_unseen_categories_in_one_line(fol
     )
     assert done.returncode == 0
     assert done.stderr == (
-        "warning: column 'grown' holds categories that training has not seen ('east') in 89 of "
+        "warning: column 'grown' holds categories not seen in training ('east') in 89 of "
         "178 rows; they are taken as 'other'\n"
     )
     assert (folder / "q.parquet").exists()

@@ -72,7 +72,7 @@ def session(content: bytes) -> Any:
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.filterwarnings("ignore:column 'city' holds categories that training has not seen")
+@pytest.mark.filterwarnings("ignore:column 'city' holds categories not seen in training")
 @pytest.mark.parametrize(
     ("decision", "abstain"), [("argmax", None), ("cost", None), ("cost", 0.3), ("cost", 0.0)]
 )

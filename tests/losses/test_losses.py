@@ -252,7 +252,7 @@ def test_alpha_can_be_set_but_not_outside_its_range(draw, penalties) -> None:
 def test_collapse_is_warned_of_once_and_by_name() -> None:
     zone = Penalty.from_zone([("cat", "dog")], classes=["cat", "dog", "owl"])
     loss = BilinearLoss(zone, alpha=0.5)
-    with pytest.warns(UntrueWarning, match=r"Saying cat, owl never costs .* alpha = 0.95"):
+    with pytest.warns(UntrueWarning, match=r"Predicting cat, owl never costs .* alpha = 0.95"):
         loss.alpha = 0.95
     loss.alpha = 0.99  # warned already
     BilinearLoss(Penalty.from_ordinal(3), alpha=1.0)  # no free class, no warning

@@ -53,7 +53,7 @@ def test_booleans_are_a_zone() -> None:
     [
         (
             spoilt(1, 2, -0.5),
-            r"Cost of saying 'owl' for 'dog' \(row 1, column 2\) is -0\.5: .* not be negative",
+            r"Cost of predicting 'owl' for 'dog' \(row 1, column 2\) is -0\.5: .* not be negative",
         ),
         (spoilt(2, 0, np.nan), r"saying 'cat' for 'owl' \(row 2, column 0\) is nan: .* finite"),
         (spoilt(0, 1, np.inf), r"saying 'dog' for 'cat' \(row 0, column 1\) is inf: .* finite"),

@@ -32,11 +32,17 @@ def test_rules_are_sorted_so_that_their_order_is_no_content() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rules((0, 2, -1.0)), r"Cost of saying 'owl' for 'cat' is -1\.0: .*not negative"),
-        (lambda: rules((1, 0, np.nan)), "Cost of saying 'cat' for 'dog' is nan: .* finite"),
-        (lambda: rules((1, 0, np.inf)), "Cost of saying 'cat' for 'dog' is inf: .* finite"),
+        (
+            lambda: rules((0, 2, -1.0)),
+            r"Cost of predicting 'owl' for 'cat' is -1\.0: .*not negative",
+        ),
+        (lambda: rules((1, 0, np.nan)), "Cost of predicting 'cat' for 'dog' is nan: .* finite"),
+        (lambda: rules((1, 0, np.inf)), "Cost of predicting 'cat' for 'dog' is inf: .* finite"),
         (lambda: rules((1, 1, 2.0)), "A rule leads from 'dog' to itself: a right answer is free"),
-        (lambda: rules((1, 0, 2.0), (0, 1, 1.0), (1, 0, 3.0)), "Two rules for saying 'cat' for 'd"),
+        (
+            lambda: rules((1, 0, 2.0), (0, 1, 1.0), (1, 0, 3.0)),
+            "Two rules for predicting 'cat' for 'd",
+        ),
         (lambda: rules((0, 1, 1.0), default=-2.0), r"Default cost for 'cat' is -2\.0: .* negative"),
         (lambda: rules((0, 1, 1.0), default=[0, np.inf, 1]), "Default cost for 'dog' is inf"),
     ],

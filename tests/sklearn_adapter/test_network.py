@@ -240,7 +240,7 @@ def test_large_data_train_in_batches_quickly() -> None:
 
 def test_a_free_class_at_high_alpha_is_warned_of() -> None:
     zone = Penalty.from_zone([("virginica", "versicolor")], classes=list(np.unique(NAMED)))
-    with pytest.warns(UntrueWarning, match="Saying setosa, virginica never costs anything"):
+    with pytest.warns(UntrueWarning, match="Predicting setosa, virginica never costs anything"):
         BilinearClassifier(zone, alpha=0.95, epochs=5, random_state=0).fit(IRIS, NAMED)
 
 

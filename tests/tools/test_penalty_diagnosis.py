@@ -47,12 +47,12 @@ def test_large_trees_are_symmetric_without_their_matrix() -> None:
     ("penalty", "remark"),
     [
         (Penalty.from_zone([], classes=3), "No mistake costs anything"),
-        (Penalty.from_zone([(0, 1)], classes=3), "Saying 0, 2 never costs anything"),
+        (Penalty.from_zone([(0, 1)], classes=3), "Predicting 0, 2 never costs anything"),
         (Penalty.from_rules(3, {(0, 1): 5000.0}), "costs 5,000 times the cheapest"),
         (Penalty.from_rules(3, {}, default=100.0), "A mistake costs 100 on average, far from 1"),
         (
             Penalty.from_matrix([[0, 9, 9], [1, 0, 9], [1, 9, 0]]),
-            "Always saying '0' costs only 0.666667 an answer",
+            "Always predicting '0' costs only 0.666667 an answer",
         ),
     ],
 )

@@ -47,7 +47,7 @@ def audit(
     zone_above: Annotated[
         float | None,
         typer.Option(
-            help="Count mistakes costlier than this as the zone; else the cheapest's cost."
+            help="The zone: mistakes that cost more than this; else more than the cheapest."
         ),
     ] = None,
     budget: Annotated[
@@ -62,14 +62,16 @@ def audit(
         typer.Option(help="Of each budget's bounds; else the rule's own, or 0.95."),
     ] = None,
     classes: options.Classes = None,
-    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the cells of a CSV file; else a comma.")
+    ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the page; else NAME-audit beside you.")
     ] = None,
 ) -> None:
-    """Say what the mistakes in a file of predictions cost, and where they are.
+    """Show what the mistakes in a file of predictions cost, and where they are.
 
     Prints the measures and writes them as a page, with the confusion matrix by cost and by count.
     With probabilities also: calibration, and what deciding by least expected cost would change.

@@ -48,9 +48,11 @@ def fit(
     ] = True,
     trained: options.Training = options.USUAL_TRAINING,
     rounds: options.Rounds = None,
-    seed: Annotated[int, training("Of the split, the weights and the batches.")] = 0,
-    test_share: Annotated[float, training("Held back to measure on.")] = 0.2,
-    validation_share: Annotated[float, training("Of the rest, held back to stop by.")] = 0.15,
+    seed: Annotated[int, training("Seed of the split, the weights and the batches.")] = 0,
+    test_share: Annotated[float, training("Share of the data held back to measure on.")] = 0.2,
+    validation_share: Annotated[
+        float, training("Share of the rest, held back to decide when to stop.")
+    ] = 0.15,
     own: options.Reading = options.USUAL_READING,
     overwrite: options.Overwrite = False,
 ) -> None:

@@ -95,15 +95,13 @@ def given(group: Any) -> dict[str, Any]:
 class Training:
     """How a model is trained; None: as the command has it."""
 
-    epochs: Annotated[
-        int | None, training("At most so many passes over the data, of a network.")
-    ] = None
+    epochs: Annotated[int | None, training("Passes over the data, at most (networks).")] = None
     patience: Annotated[
         int | None, training("Stop after so many epochs (of trees: rounds) without progress.")
     ] = None
-    batch_size: Annotated[int | None, training("Examples per step, of a network.")] = None
+    batch_size: Annotated[int | None, training("Examples per step (networks).")] = None
     learning_rate: Annotated[
-        float | None, training("Of the optimizer, at its greatest; of trees, each one's.")
+        float | None, training("Of the optimizer, at its highest; of boosted trees, of each tree.")
     ] = None
 
 
@@ -122,16 +120,16 @@ class Optimizer:
 class Runs:
     """What the runs of an experiment or a comparison share; None: as the scale has it."""
 
-    repetitions: Annotated[int | None, runs("Seeds, each with every method.")] = None
+    repetitions: Annotated[int | None, runs("Number of seeds; each trains every method.")] = None
     seed: Annotated[int | None, runs("The first seed.")] = None
-    network: Annotated[str | None, runs("Network, when not the one that suits the data.")] = None
+    network: Annotated[str | None, runs("Network; else the one that suits the data.")] = None
     width: Annotated[float | None, runs("Factor on the network's channels.")] = None
     validation: Annotated[int | None, runs("Training examples held back.")] = None
-    limit_train: Annotated[int | None, runs("Only so many training images.")] = None
-    limit_test: Annotated[int | None, runs("Only so many test images.")] = None
-    normalization: Annotated[str | None, runs("Of the penalty in training: rows, max or none.")] = (
-        None
-    )
+    limit_train: Annotated[int | None, runs("Use only this many training images.")] = None
+    limit_test: Annotated[int | None, runs("Use only this many test images.")] = None
+    normalization: Annotated[
+        str | None, runs("How the penalty is scaled in training: rows, max or none.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +159,12 @@ class Machine:
         Path | None, machine("Where the data files are; else $UNTRUE_DATA, else the user's cache.")
     ] = None
     jobs: Annotated[int | None, machine("Runs at a time; else one per core (CUDA: one).")] = None
-    threads: Annotated[int | None, machine("Threads of each; else the cores shared out.")] = None
+    threads: Annotated[int | None, machine("Threads of each run; else the cores are shared.")] = (
+        None
+    )
     device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None
     retry_failed: Annotated[bool, machine("Make failed runs again.")] = False
-    dry_run: Annotated[bool, machine("Say what would be trained, and end.")] = False
+    dry_run: Annotated[bool, machine("Show what would be trained, and stop.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ Probs = Annotated[
         metavar="PREFIX|COLS",
     ),
 ]
-Delimiter = Annotated[str | None, reading("Of a CSV file, when no comma.")]
+Delimiter = Annotated[str | None, reading("What separates the cells of a CSV file; else a comma.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +222,11 @@ class Reading:
     classes: Classes = None
     ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None
     categorical: Annotated[
-        str | None, reading("Columns of numbers that are names.", metavar="COLS")
+        str | None, reading("Columns of numbers to treat as categories.", metavar="COLS")
     ] = None
     delimiter: Delimiter = None
     image_size: Annotated[
-        int | None, reading("Edge to bring images to, in pixels; else near theirs.")
+        int | None, reading("Size to scale images to, in pixels a side; else close to their own.")
     ] = None
 
     def open(self, data: Path, target: str | None) -> Source:
@@ -269,6 +269,6 @@ Model = Annotated[
         "boosted trees for a table where LightGBM is installed, and a network for images."
     ),
 ]
-Rounds = Annotated[int | None, training("At most so many rounds, of boosted trees.")]
+Rounds = Annotated[int | None, training("Rounds, at most (boosted trees).")]
 ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]

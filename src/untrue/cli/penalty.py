@@ -68,7 +68,7 @@ def check(file: File, classes: Names = None) -> None:
     for table in diagnosis_tables(found, name=file.name):
         print_table(where, table)
     for remark in found.remarks:
-        say(where, f"Mind: {remark}")
+        say(where, f"Note: {remark}")
     if not found.remarks:
         say(where, "Nothing to worry about.")
 
@@ -76,7 +76,7 @@ def check(file: File, classes: Names = None) -> None:
 @app.command(epilog="Example: `untrue penalty convert costs.csv costs.toml`")
 def convert(
     source: File,
-    target: Annotated[Path, typer.Argument(help="Where to: its ending says which format.")],
+    target: Annotated[Path, typer.Argument(help="The file to write; its ending sets the format.")],
     classes: Names = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
 ) -> None:
@@ -102,7 +102,7 @@ def new(
     ] = None,
     ordinal: Annotated[
         bool,
-        typer.Option("--ordinal", help="The classes stand in order: further apart costs more."),
+        typer.Option("--ordinal", help="The classes are in order: further apart costs more."),
     ] = False,
     power: Annotated[
         float, typer.Option(help="With --ordinal: a mistake costs its steps to this power.")
@@ -168,7 +168,7 @@ def suggest(
     for true, predicted, cost in found.unseen:
         say(
             where,
-            f"Mind: {true} was never taken for {predicted} in these counts, so that its cost of "
+            f"Note: {true} was never taken for {predicted} in these counts, so that its cost of "
             f"{cost:g} adds nothing to what the errors cost now.",
         )
     say(where, "A starting point, not an answer: change what you know better, then check it.")

@@ -42,7 +42,9 @@ def predict(
         typer.Option(help="With --decide node: of the classes, .csv (parent,child) or .json."),
     ] = None,
     classes: options.Classes = None,
-    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, when no comma.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the cells of a CSV file; else a comma.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")] = Path(
         "predictions.csv"
     ),

@@ -45,7 +45,7 @@ def run(
             "protocol); else desk."
         ),
     ] = None,
-    data: Annotated[str | None, axis("Data set, when not the experiment's own.")] = None,
+    data: Annotated[str | None, axis("Data set; else the experiment's own.")] = None,
     alpha: Annotated[str | None, axis("Trade-offs: 0,.5,.9")] = None,
     loss: Annotated[str | None, axis(f"Losses: {','.join(registry.MIXED)}")] = None,
     zone_size: Annotated[str | None, axis("Cells of the masked zones: 10,30")] = None,
@@ -58,7 +58,7 @@ def run(
     augment: Annotated[
         bool | None, options.training("Mirror and shift the training images.")
     ] = None,
-    shift: Annotated[int | None, options.training("Pixels of that shift, at most.")] = None,
+    shift: Annotated[int | None, options.training("Pixels of the shift, at most.")] = None,
     machine: options.Machine = options.THIS_MACHINE,
     where: options.Executor = options.LOCAL,
 ) -> None:

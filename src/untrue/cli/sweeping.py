@@ -97,7 +97,7 @@ def sweep_into(
         elif machine.dry_run:
             how_long = guess(whole[-1], load, info, jobs=jobs, threads=threads)
         else:
-            how_long = "how long will show once the first is under way"
+            how_long = "the time is known once the first run is under way"
         say(console, greeting(planned, ahead, how_long, jobs=jobs))
         if machine.dry_run:
             return Outcome(store.path, 0, ahead.done)
@@ -204,7 +204,7 @@ def guess(like: RunConfig, load: float, info: DatasetInfo, *, jobs: int, threads
 
     one = guessed(like, info.train_images, threads=threads)
     if one is None or not load:
-        return "how long is measured as they are made"
+        return "the time is measured as they run"
     return f"as a rough guess by the network's size, {one.times(max(load / jobs, 1.0))}"
 
 

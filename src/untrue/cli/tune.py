@@ -36,7 +36,7 @@ def tune(
     max_accuracy_drop: Annotated[
         float,
         typer.Option(
-            help="Points of accuracy that may be lost beside the plain model; 100: any.",
+            help="Points of accuracy that may be lost against the plain model; 100: any.",
             min=0,
             max=100,
         ),
@@ -54,13 +54,19 @@ def tune(
     ] = None,
     zone_above: Annotated[
         float | None,
-        typer.Option(help="The zone: mistakes costlier than this; else than the cheapest."),
+        typer.Option(
+            help="The zone: mistakes that cost more than this; else more than the cheapest."
+        ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="Of the upper bounds that decide whether a budget is kept.")
+        float,
+        typer.Option(help="Confidence of the upper bounds that decide whether a budget is kept."),
     ] = 0.95,
     repetitions: Annotated[
-        int, typer.Option(help="Parts, and seeds, of the examples tuned on; each judges another.")
+        int,
+        typer.Option(
+            help="Parts of the examples tuned on; each is judged by a model of the others."
+        ),
     ] = 4,
     trials: Annotated[
         int, typer.Option(help="Train at most so many settings; 0: try decision rules alone.")
@@ -75,10 +81,12 @@ def tune(
     model: options.Model = None,
     trained: options.Training = options.USUAL_TRAINING,
     rounds: options.Rounds = None,
-    seed: Annotated[int, training("Of the parts, the weights and the batches.")] = 0,
-    test_share: Annotated[float, training("Held out to confirm, and for nothing else.")] = 0.25,
+    seed: Annotated[int, training("Seed of the parts, the weights and the batches.")] = 0,
+    test_share: Annotated[
+        float, training("Share of the data held out to confirm, and for nothing else.")
+    ] = 0.25,
     validation_share: Annotated[
-        float, training("Of the rest, held back in each training to stop by.")
+        float, training("Share of the rest, held back in each training to decide when to stop.")
     ] = 0.15,
     own: options.Reading = options.USUAL_READING,
     where: options.Executor = options.LOCAL,

@@ -137,7 +137,7 @@ def posterior(
         first = int(np.argmax(result.outside))
         what = (
             f"{outside:,} of {len(result.outside):,} rows of `probs` (the first is row {first}) "
-            f"are the answer to no posterior under this penalty and alpha = {alpha:g}"
+            f"match no posterior under this penalty and alpha = {alpha:g}"
         )
         if strict:
             raise DataError(
@@ -328,6 +328,6 @@ def _read_weight(weight: ArrayOrTensor, k: int) -> FloatArray:
         i = int(np.argmax(bad))
         raise ArgumentError(
             f"`weight` must be positive and finite; class {i} has {weights[i]:g}. Of a class "
-            "without weight nothing was learnt."
+            "without weight nothing was learned."
         )
     return weights

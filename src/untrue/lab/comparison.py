@@ -137,7 +137,7 @@ def model_option(model: str | None, given: Mapping[str, Any]) -> dict[str, str]:
         )
     if model in BOOSTERS and "batch_size" in given:
         raise ArgumentError(
-            f"`batch_size` belongs to a network; with model {model!r} it means nothing."
+            f"`batch_size` belongs to a network; with model {model!r} it has no effect."
         )
     return {} if model == "network" else {"network": model}
 

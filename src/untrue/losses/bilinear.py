@@ -66,9 +66,9 @@ class MixedLoss(PenaltyLoss):
         if free:
             self._warned = True
             warnings.warn(
-                f"Saying {listed(free)} never costs anything under this penalty, and with "
-                f"alpha = {self._alpha:g} training may collapse onto it. Use a smaller alpha, "
-                "start small (untrue.AlphaSchedule), or give every mistake some cost.",
+                f"Predicting {listed(free)} never costs anything under this penalty, and with "
+                f"alpha = {self._alpha:g} training may end up predicting nothing else. Use a "
+                "smaller alpha, start small (untrue.AlphaSchedule), or give each mistake a cost.",
                 UntrueWarning,
                 stacklevel=4,
             )

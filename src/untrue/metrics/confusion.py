@@ -101,7 +101,7 @@ def confusion_matrix(
 
     `true` and `predicted` are class indices, both of shape (N,), or both of another, as those of
     the pixels of images are. A prediction of -1 is an abstention (see `untrue.decide`): an error
-    here, since a measure that leaves them out silently flatters the model, unless
+    here, since a measure that leaves them out silently makes the model look better, unless
     `abstained="drop"` leaves these examples out. Examples whose true class is `ignore_index` are
     left out, as in the losses.
 

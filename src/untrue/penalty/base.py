@@ -210,7 +210,7 @@ class Penalty(ABC):
             raise PenaltyError(f"Unknown class {name!r}{hint or '.'}") from None
 
     def cost(self, true: Which, predicted: Which) -> Any:
-        """Cost of saying `predicted` when the truth is `true`: names or indices, broadcast."""
+        """Cost of predicting `predicted` when the truth is `true`: names or indices, broadcast."""
         i, j = np.broadcast_arrays(self._indices(true), self._indices(predicted))
         costs = np.where(i == j, 0.0, self._lookup(i, j))
         return costs if costs.ndim else float(costs)

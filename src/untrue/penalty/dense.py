@@ -50,7 +50,7 @@ class DensePenalty(Penalty):
         if bad.any():
             i, j = map(int, np.argwhere(bad)[0])
             raise PenaltyError(
-                f"Cost of saying {self.classes[j]!r} for {self.classes[i]!r} "
+                f"Cost of predicting {self.classes[j]!r} for {self.classes[i]!r} "
                 f"(row {i}, column {j}) is {costs[i, j]}: {rule}."
             )
 

@@ -51,7 +51,7 @@ class RulesPenalty(Penalty):
             )
         for e in np.flatnonzero(~_allowed(costs))[:1]:
             raise PenaltyError(
-                f"Cost of saying {names[predicted[e]]!r} for {names[true[e]]!r} is {costs[e]}: "
+                f"Cost of predicting {names[predicted[e]]!r} for {names[true[e]]!r} is {costs[e]}: "
                 f"{_rule(costs[e])}."
             )
         for e in np.flatnonzero(true == predicted)[:1]:
@@ -60,7 +60,7 @@ class RulesPenalty(Penalty):
             )
         for e in np.flatnonzero((np.diff(true) == 0) & (np.diff(predicted) == 0))[:1]:
             raise PenaltyError(
-                f"Two rules for saying {names[predicted[e]]!r} for {names[true[e]]!r}."
+                f"Two rules for predicting {names[predicted[e]]!r} for {names[true[e]]!r}."
             )
         for field, value in (
             ("classes", names),

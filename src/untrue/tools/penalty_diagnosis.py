@@ -34,9 +34,9 @@ class Diagnosis:
     least, greatest   of the costs of mistakes that cost something
     mean              cost of a mistake drawn at random from all kinds
     free_mistakes     how many kinds of mistake cost nothing, of k (k - 1); None: too many classes
-    free_classes      classes that cost nothing to say
+    free_classes      classes that cost nothing to predict
     lopsided          the most asymmetric pairs, most first; `n_lopsided` of them in all
-    constant          (class, expected cost of always saying it) with all classes equally
+    constant          (class, expected cost of always predicting it) with all classes equally
                       frequent, cheapest first
     remarks           what is likely to disappoint, in sentences
     """
@@ -108,20 +108,20 @@ def _remarks(found: Diagnosis) -> tuple[str, ...]:
         remarks.append("No mistake costs anything: training by it is plain cross-entropy.")
     elif found.free_classes:
         remarks.append(
-            f"Saying {listed(found.free_classes)} never costs anything: at a "
-            "high alpha training may collapse onto it, and a decision by least expected cost "
+            f"Predicting {listed(found.free_classes)} never costs anything: at a high alpha "
+            "training may end up predicting nothing else, and a decision by least expected cost "
             "will. Give those mistakes some cost, or keep alpha below .9."
         )
     elif found.constant[0][1] < 0.2 * found.constant[found.n_classes // 2][1]:
         name, cost = found.constant[0]
         remarks.append(
-            f"Always saying {name!r} costs only {cost:g} an answer when all classes are equally "
-            "frequent, far less than other constant answers: watch for it in the predictions."
+            f"Always predicting {name!r} costs only {cost:g} an answer when all classes are "
+            "equally frequent, far less than other constants: look for it in the predictions."
         )
     if found.least > 0 and found.greatest / found.least > WIDE_SCALE:
         remarks.append(
             f"The costliest mistake costs {found.greatest / found.least:,.0f} times the cheapest: "
-            "the cheap ones will hardly be heard."
+            "the cheap ones will hardly count."
         )
     if found.greatest > 0 and not 0.1 <= found.mean <= 10:
         remarks.append(

@@ -284,7 +284,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
     assert failed.startswith("compare/mnist-5k: 2 of 21 models failed and are left out.")
     assert "Two repetitions have intervals so wide" in made.findings[0]
     assert made.findings[0].endswith(
-        "Not judged, for want of repetitions: bilinear. Not there yet: sosr."
+        "Not judged, because repetitions are missing: bilinear. Not there yet: sosr."
     )
     page = made.page.read_text()
     assert "ArithmeticError: loss became NaN" in page

@@ -106,7 +106,7 @@ def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     np.savez(tmp_path / "noise.npz", X=rng.normal(size=(80, 3)), y=rng.integers(4, size=80))
     source = open_source(tmp_path / "noise.npz")
-    with pytest.warns(UntrueWarning, match="tells no more than chance on the validation part"):
+    with pytest.warns(UntrueWarning, match="is no better than chance on the validation part"):
         fit(
             source,
             penalty=None,

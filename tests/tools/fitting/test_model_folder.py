@@ -82,7 +82,7 @@ def test_a_changed_description_is_refused(copy: Path) -> None:
     with pytest.raises(DataError, match=r"model\.json is not readable as JSON"):
         load_model(copy)
     (copy / "model.json").write_text("[1]")
-    with pytest.raises(DataError, match="named values are wanted"):
+    with pytest.raises(DataError, match="expected named values"):
         load_model(copy)
 
 

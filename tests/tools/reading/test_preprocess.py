@@ -38,7 +38,7 @@ def features(n: int, seed: int, *, new: bool = False) -> Features:
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
-@pytest.mark.filterwarnings("ignore:column .* holds categories that training has not seen")
+@pytest.mark.filterwarnings("ignore:column .* holds categories not seen in training")
 @pytest.mark.parametrize("new", [False, True])
 def test_they_agree_with_scikit_learn(new: bool) -> None:
     trained = features(100, 0)
@@ -67,7 +67,7 @@ def test_an_unseen_category_is_other_with_a_warning() -> None:
     with pytest.warns(UntrueWarning) as caught:
         inputs = preprocessing.apply(data)
     assert [str(each.message) for each in caught] == [
-        f"column {name!r} holds categories that training has not seen ({value!r}) in 5 of 50 "
+        f"column {name!r} holds categories not seen in training ({value!r}) in 5 of 50 "
         "rows; they are taken as 'other'"
         for name, value in (("common", "never seen"), ("rare", "never seen either"))
     ]

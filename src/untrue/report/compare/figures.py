@@ -138,7 +138,7 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
     return Facets(
         title=f"Beside ce+cost: total error and {_name(comparison, measure)}",
         see="The crossing of the grey lines is ce+cost: what lies below it costs less, what lies "
-        "left of it errs less. Filled: the most probable label; hollow: least expected cost"
+        "left of it has fewer errors. Filled: the most probable label; hollow: least expected cost"
         f"{_calibrated(comparison)}; black: plain cross-entropy. {bars}",
         panels=tuple(panels),
     )

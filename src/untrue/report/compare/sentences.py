@@ -139,7 +139,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
             f"{as_text(comparison.arms.mean(best, COST), form)} against "
             f"{as_text(comparison.arms.mean(plain, COST), form)} of plain cross-entropy (paired "
             f"difference {as_text(change, f'+{form}')}, {_verdict(change)}). It is the best of "
-            "many on these test examples, so it flatters."
+            "many on these test examples, so it looks better than it is."
         )
         sentences.append(text)
     if comparison.behind:
@@ -247,7 +247,7 @@ def _absent(comparison: Comparison) -> str:
     sentences = []
     if comparison.waiting:
         names = _listed(map(method, comparison.waiting))
-        sentences.append(f"Not judged, for want of repetitions: {names}.")
+        sentences.append(f"Not judged, because repetitions are missing: {names}.")
     if comparison.absent:
         sentences.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
     return " ".join(sentences)

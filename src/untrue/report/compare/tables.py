@@ -50,7 +50,7 @@ def methods_table(comparison: Comparison) -> Table:
         rows.append((method(loss), *_woven(means, changes), picks(picked)))
     how = (
         "With one repetition each method's best setting is picked by the very test examples it is "
-        "scored on, which flatters it."
+        "scored on, which makes it look better than it is."
         if len(comparison.seeds) == 1
         else "Each method's strength and decision are those with the least expected cost on the "
         "other repetitions, so a lucky setting gains nothing; in brackets how often each was "

@@ -82,9 +82,9 @@ def decision_sentence(found: AuditResult) -> str:
     elif cost.high < 0:
         text = "Deciding by cost lowers the cost, with no training at all."
     elif cost.low > 0:
-        text = "Deciding by cost raises the cost: the probabilities mislead it."
+        text = "Deciding by cost raises the cost: the probabilities are misleading."
     else:
-        text = "Whether deciding by cost lowers the cost, these predictions cannot tell."
+        text = "These predictions do not show whether deciding by cost lowers the cost."
     if ece > 0.1:
         text += (
             f" The probabilities are off by {100 * ece:.0f} points on average: calibrate them "
@@ -217,7 +217,7 @@ def reliability_figure(found: AuditResult) -> Curves:
     which = "too sure of itself" if sure > 0 else "less sure than it could be"
     return Curves(
         "Calibration: confidence against accuracy",
-        f"On the dashed line confidence is what it says. This model is {which}; the mean gap (the "
+        f"On the dashed line confidence equals accuracy. This model is {which}; the mean gap (the "
         f"calibration error) is {ece:.1f} points.",
         Axis("greatest probability (%)", from_zero=True),
         Axis("right answers (%)", from_zero=True),

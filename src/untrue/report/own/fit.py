@@ -27,7 +27,7 @@ def variants_table(found: FitResult) -> Table:
     measures = [m for m in measures if getattr(found.variants[0].summary, m.field) is not None]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
-        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The stressed row "
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The bold row "
         "is the model in the folder.",
         (Column("model and decision"), *(Column(m.name) for m in measures)),
         tuple(
@@ -90,7 +90,7 @@ def lead(found: FitResult) -> str:
     elif costlier:
         start += f" Plain training costs {before}: the new loss raises the cost here."
     else:
-        start += f" Plain training costs {before}: these examples cannot tell the two apart."
+        start += f" Plain training costs {before}: these examples show no clear difference."
     free = found.variants[1]
     if (free.summary.expected_cost or 0.0) <= (variant.summary.expected_cost or 0.0):
         start += (

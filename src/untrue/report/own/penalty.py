@@ -38,7 +38,7 @@ def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
         cells = [None if i == j else number(cost) for j, cost in enumerate(row)]
         rows.append((penalty.classes[i], *cells))
     return Table(
-        "Cost of saying the column when the truth is the row",
+        "Cost of predicting the column when the truth is the row",
         "A right answer is free.",
         (Column("truth"), *(Column(name) for name in names)),
         tuple(rows),
@@ -81,7 +81,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
         ("costliest over cheapest", number(ratio)),
         ("mean over all kinds of mistake", number(found.mean)),
         ("mistakes that cost nothing", free),
-        ("classes that cost nothing to say", _names(found.free_classes)),
+        ("classes that cost nothing to predict", _names(found.free_classes)),
         ("pairs that cost differently each way", lopsided),
     ]
     tables = [Table(f"Check of {name}", "", (Column("what"), Column("found")), tuple(facts))]
@@ -89,7 +89,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
         tables.append(
             Table(
                 "Lopsided pairs, most first",
-                "Right when one direction is the worse mistake; a slip when it is not.",
+                "Correct if one direction is the worse mistake; else an error in the costs.",
                 (
                     Column("true"),
                     Column("predicted"),
@@ -106,9 +106,9 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
     tables.append(
         Table(
             "What a constant answer would cost",
-            "Mean cost of always saying one class, all classes equally frequent: a model is of use "
-            "below the first.",
-            (Column("always saying"), Column("costs")),
+            "Mean cost of always predicting one class, when all classes are equally frequent. A "
+            "useful model costs less than the first.",
+            (Column("always predicting"), Column("costs")),
             tuple((name, number(cost)) for name, cost in shown),
         )
     )

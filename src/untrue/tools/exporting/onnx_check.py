@@ -34,7 +34,7 @@ from untrue.tools.reading.sources import ArrayImages, Source, TableSource
 # Scores may differ by this share of the greatest: single precision, summed in another order.
 SCORES_CLOSE, PROBS_CLOSE = 1e-4, 1e-6
 DRAWN = 256
-UNSEEN = "a category that training has not seen"
+UNSEEN = "a category not seen in training"
 
 
 @dataclass(frozen=True, slots=True)

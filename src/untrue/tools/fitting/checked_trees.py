@@ -76,7 +76,7 @@ def _lightgbm_tree(fields: Mapping[str, str], width: int) -> list[str]:
         if not all(node < child < n or -leaves <= child < 0 for child in pair):
             raise ValueError(f"node {node} has the children {pair}")
     if len(set(reached)) < len(reached) or any(not 0 <= j < width for j in split):
-        raise ValueError("a tree that is none")
+        raise ValueError("not a valid tree")
     made: dict[str, list[Any]] = {
         "num_leaves": [leaves],
         "num_cat": [cats],
@@ -171,7 +171,7 @@ def _xgboost_tree(number: int, tree: Mapping[str, Any], width: int) -> dict[str,
         for child in pair:
             parents[child] = node
     if not n or NO_PARENT in parents[1:]:
-        raise ValueError("a tree that is none")
+        raise ValueError("not a valid tree")
     split, kinds, default = whole("split_indices"), whole("split_type"), whole("default_left")
     if not all(0 <= j < width for j in split) or not {*kinds, *default} <= {0, 1}:
         raise ValueError("splits of unknown columns or kinds")

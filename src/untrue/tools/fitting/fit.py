@@ -347,7 +347,7 @@ def _doubts(
     outside = link.outside(scores, each)
     if outside > MANY_OUTSIDE:
         found.append(
-            f"for {100 * outside:.0f} % of the validation examples no class probabilities lie "
+            f"for {100 * outside:.0f} % of the validation examples no class probabilities fit "
             f"behind what training by costs made of them (alpha {link.alpha:g}); the nearest are "
             "taken. A smaller alpha helps"
         )

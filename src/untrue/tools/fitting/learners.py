@@ -179,11 +179,11 @@ def choose_model(
             raise ArgumentError(f"Model {asked!r} is for tables; images take 'network' or 'cnn'.")
         if asked in BOOSTERS and only_network:
             raise ArgumentError(
-                f"{only_network[0]} belongs to a network; with model {asked!r} it means nothing."
+                f"{only_network[0]} belongs to a network; with model {asked!r} it has no effect."
             )
         if asked not in BOOSTERS and only_trees:
             raise ArgumentError(
-                f"`rounds` belongs to boosted trees; with model {asked!r} it means nothing."
+                f"`rounds` belongs to boosted trees; with model {asked!r} it has no effect."
             )
         return Choice(asked, "as asked")
     if images:
@@ -206,8 +206,8 @@ def softmax_temperature(name: str, logits: FloatArray, labels: IntArray) -> floa
         found = calibrate(np.asarray(logits), labels).temperature
     if caught:
         warnings.warn(
-            f"the model by {name} tells no more than chance on the validation part; train longer, "
-            "or ask whether the columns can tell the classes apart",
+            f"the model by {name} is no better than chance on the validation part; train longer, "
+            "or check whether the columns distinguish the classes",
             UntrueWarning,
             stacklevel=4,
         )

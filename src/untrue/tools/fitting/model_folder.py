@@ -289,7 +289,7 @@ def _read_preprocessing(file: Path) -> TablePreprocessing | TableCodes | ImagePr
 def _read_json(file: Path) -> dict[str, Any]:
     content = read_json(file)
     if not isinstance(content, dict):
-        raise DataError(f"{file} is not readable: named values are wanted.")
+        raise DataError(f"{file} is not readable: expected named values.")
     return content
 
 

@@ -99,7 +99,7 @@ def _codes(column: Categories, values: npt.NDArray[Any]) -> npt.NDArray[np.float
     if unseen.any():
         names = Counter(value for value, new in zip(values, unseen, strict=True) if new)
         warnings.warn(
-            f"column {column.name!r} holds categories that training has not seen "
+            f"column {column.name!r} holds categories not seen in training "
             f"({listed(map(repr, names), 3)}) in {int(unseen.sum()):,} of {len(values):,} rows; "
             "they are taken as missing",
             UntrueWarning,

@@ -136,7 +136,7 @@ def check_size(values: npt.NDArray[np.float64], name: str, source: str) -> None:
         what = "infinite" if np.isinf(values[row]) else f"{values[row]:g}"
         raise DataError(
             f"{source}: {where(row, name)} is {what}; a number between -{LARGEST:g} and "
-            f"{LARGEST:g} is wanted."
+            f"{LARGEST:g} is needed."
         )
 
 

@@ -220,7 +220,7 @@ def warn_of_absent(classes: Sequence[str], present: Iterable[str]) -> None:
     absent = sorted(set(classes) - set(present))
     if absent:
         warnings.warn(
-            f"no example to learn from for {listed(absent)}: the model will hardly ever say it",
+            f"no example to learn from for {listed(absent)}: the model will hardly ever predict it",
             UntrueWarning,
             stacklevel=3,
         )

@@ -159,7 +159,7 @@ def _one_hot(preprocessing: CategoryEncoding, values: npt.NDArray[Any]) -> npt.N
     unseen = Counter(name for name in names if name not in position)
     if unseen:
         warnings.warn(
-            f"column {preprocessing.name!r} holds categories that training has not seen "
+            f"column {preprocessing.name!r} holds categories not seen in training "
             f"({listed(map(repr, unseen), 3)}) in {unseen.total():,} of {len(names):,} rows; they "
             "are taken as 'other'",
             UntrueWarning,

@@ -326,7 +326,7 @@ def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
     if kinds.is_decimal(column.type) or kinds.is_boolean(column.type) or kinds.is_null(column.type):
         return column.cast(arrow.float64())
     raise DataError(
-        f"{file.path}: {where(0, name)} is {str(column[0])!r} ({column.type}); a number is wanted."
+        f"{file.path}: {where(0, name)} is {str(column[0])!r} ({column.type}); expected a number."
     )
 
 
@@ -335,7 +335,7 @@ def codes(table: Any, name: str, file: TableFile) -> tuple[npt.NDArray[np.int32]
     column = table[name].unify_dictionaries().combine_chunks()
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DataError(f"{file.path}: {where(row, name)} is empty; a label is wanted.")
+        raise DataError(f"{file.path}: {where(row, name)} is empty; expected a label.")
     found = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return found, column.dictionary.to_pylist()
 
@@ -351,7 +351,7 @@ def matrix(table: Any, names: Iterable[str], file: TableFile) -> npt.NDArray[np.
         if bad.any():
             row = int(np.argmax(bad))
             what = "missing" if np.isnan(values[row]) else f"{values[row]}"
-            raise DataError(f"{file.path}: {where(row, name)} is {what}; a number is wanted.")
+            raise DataError(f"{file.path}: {where(row, name)} is {what}; expected a number.")
         array[:, j] = values
     return array
 
