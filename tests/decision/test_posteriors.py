@@ -139,7 +139,7 @@ def test_rows_that_left_the_simplex_are_clipped_counted_and_reported() -> None:
     assert (clipped >= 0).all()
     np.testing.assert_allclose(clipped.sum(axis=1), 1.0, rtol=1e-12)
     first = int(np.argmax(found.outside))
-    with pytest.raises(DataError, match=rf"the first is row {first}\) are the answer to no"):
+    with pytest.raises(DataError, match=rf"the first is row {first}\) match no"):
         posterior(probs, penalty, 0.9, "log-bilinear", strict=True)
 
 

@@ -82,7 +82,7 @@ def test_a_matrix_is_kept_as_it_is() -> None:
         ([0, 1], r"must be square; got shape \(2,\)"),
         (7, r"must be square; got shape \(\)"),
         ([[0, 1], [1]], "its rows differ in length"),
-        ([[0, -1], [1, 0]], r"saying '1' for '0' \(row 0, column 1\) is -1\.0: .* negative"),
+        ([[0, -1], [1, 0]], r"predicting '1' for '0' \(row 0, column 1\) is -1\.0: .* negative"),
     ],
 )
 def test_what_is_no_matrix_is_refused(matrix: Any, message: str) -> None:
@@ -153,8 +153,8 @@ def test_rules_are_exceptions_to_a_default() -> None:
         ({"cat": 1}, 1, r"A mistake is a \(true, predicted\) pair; got 'cat'"),
         ({7: 1}, 1, r"A mistake is a \(true, predicted\) pair; got 7"),
         ([("cat", "dog", 1)], 1, r"`rules` must be a mapping .*; got list"),
-        ({("cat", "dog"): -1}, 1, r"saying 'dog' for 'cat' is -1\.0: .* not negative"),
-        ({("cat", "dog"): float("nan")}, 1, "saying 'dog' for 'cat' is nan: .* finite"),
+        ({("cat", "dog"): -1}, 1, r"predicting 'dog' for 'cat' is -1\.0: .* not negative"),
+        ({("cat", "dog"): float("nan")}, 1, "predicting 'dog' for 'cat' is nan: .* finite"),
         ({("cat", "dog"): "3"}, 1, r"Expected a number for \('cat', 'dog'\); got '3'"),
         ({("cat", "dog"): None}, 1, r"Expected a number for \('cat', 'dog'\); got None"),
         ({("cat", "dog"): True}, 1, r"Expected a number for \('cat', 'dog'\); got True"),
@@ -250,7 +250,7 @@ def test_ordered_classes_cost_their_distance(k: int, power: float) -> None:
         (-1, r"`power` must be positive; got -1\.0"),
         (float("nan"), "`power` must be positive; got nan"),
         ("2", "Expected a number for `power`; got '2'"),
-        (5e3, r"saying '2' for '0' \(row 0, column 2\) is inf"),
+        (5e3, r"predicting '2' for '0' \(row 0, column 2\) is inf"),
     ],
 )
 def test_powers_that_cannot_be_are_refused(power: Any, message: str) -> None:

@@ -55,10 +55,13 @@ def test_booleans_are_a_zone() -> None:
             spoilt(1, 2, -0.5),
             r"Cost of predicting 'owl' for 'dog' \(row 1, column 2\) is -0\.5: .* not be negative",
         ),
-        (spoilt(2, 0, np.nan), r"saying 'cat' for 'owl' \(row 2, column 0\) is nan: .* finite"),
-        (spoilt(0, 1, np.inf), r"saying 'dog' for 'cat' \(row 0, column 1\) is inf: .* finite"),
+        (spoilt(2, 0, np.nan), r"predicting 'cat' for 'owl' \(row 2, column 0\) is nan: .* finite"),
+        (spoilt(0, 1, np.inf), r"predicting 'dog' for 'cat' \(row 0, column 1\) is inf: .* finite"),
         (spoilt(0, 1, -np.inf), r"\(row 0, column 1\) is -inf: .* finite"),
-        (spoilt(1, 1, 2.0), r"saying 'dog' for 'dog' \(row 1, column 1\) is 2\.0: the diagonal"),
+        (
+            spoilt(1, 1, 2.0),
+            r"predicting 'dog' for 'dog' \(row 1, column 1\) is 2\.0: the diagonal",
+        ),
         (GOOD[:2], r"matrix has shape \(2, 3\), but 3 classes are named"),
         ([[0.0, 1.0], [1.0, 0.0]], r"matrix has shape \(2, 2\), but 3 classes are named"),
         ([0.0, 1.0, 2.0], r"matrix has shape \(3,\), but 3 classes are named"),
@@ -69,7 +72,7 @@ def test_booleans_are_a_zone() -> None:
         (np.zeros((3, 3), dtype="m8[s]"), r"must hold real numbers; got timedelta64\[s\]"),
         ([[0, 10**400, 2]] * 3, "table of numbers: .* too large"),
         ([[0, {}, 2]] * 3, "table of numbers: "),
-        ([[0, None, 2], [3, 0, 4], [5, 6, 0]], r"saying 'dog' for 'cat' .* is nan"),
+        ([[0, None, 2], [3, 0, 4], [5, 6, 0]], r"predicting 'dog' for 'cat' .* is nan"),
     ],
 )
 def test_what_is_no_penalty_is_refused(matrix: Any, message: str) -> None:

@@ -163,7 +163,7 @@ def test_npy_files_of_other_things_are_refused(tmp_path: Path, refused: Any) -> 
         (np.zeros((2, 3)), r"must be square; got shape \(2, 3\)"),
         (np.zeros((2, 2), dtype=complex), "must hold real numbers; got complex128"),
         (np.array([["a"]]), "must hold real numbers"),
-        (np.array([[0.0, -1.0], [1.0, 0.0]]), "saying '1' for '0'"),
+        (np.array([[0.0, -1.0], [1.0, 0.0]]), "predicting '1' for '0'"),
     ):
         np.save(path, array)
         refused(path, message)

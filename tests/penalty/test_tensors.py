@@ -154,7 +154,7 @@ def test_a_state_of_another_penalty_is_refused_and_nothing_changes(
     own: Penalty, other: Penalty
 ) -> None:
     costs, target = make_costs(own), torch.arange(4)
-    with pytest.raises(RuntimeError, match="in the state comes from another penalty or tree"):
+    with pytest.raises(RuntimeError, match="in the state comes from another penalty or hierarchy"):
         costs.load_state_dict(make_costs(other).state_dict())
     np.testing.assert_array_equal(costs.rows(target, torch.float64).numpy(), own.matrix())
     costs.load_state_dict(make_costs(own).state_dict())
@@ -171,7 +171,7 @@ def test_a_state_fills_a_penalty_that_was_emptied(own: Penalty) -> None:
         rows = costs.rows(torch.arange(4), torch.float64)
         np.testing.assert_array_equal(rows.numpy(), own.matrix())
     other = make_costs(own).to("meta")
-    with pytest.raises(RuntimeError, match="another penalty or tree"):
+    with pytest.raises(RuntimeError, match="another penalty or hierarchy"):
         other.load_state_dict({name: value + 1 for name, value in state.items()}, assign=True)
     # A device without float64 rounds: it is the same penalty all the same.
     rounded = {n: v.float() if v.dtype == torch.float64 else v for n, v in state.items()}

@@ -22,7 +22,7 @@ TREE = Hierarchy.from_dict({"all": {"cats": ["lion", "lynx"], "dogs": {"wolf": [
 @pytest.mark.parametrize(
     ("costs", "scale", "message"),
     [
-        ([0, 1, 2], 1.0, "Costs are wanted for heights 0 to 3; got 3 of them"),
+        ([0, 1, 2], 1.0, "Heights 0 to 3 need a cost each; got 3 costs"),
         ([0, 1, -2, 3], 1.0, r"Cost at height 2 is -2\.0: costs must be finite and not negative"),
         ([0, 1, np.nan, 3], 1.0, "Cost at height 2 is nan"),
         ([0, np.inf, 2, 3], 1.0, "Cost at height 1 is inf"),

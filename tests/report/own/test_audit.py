@@ -59,7 +59,7 @@ def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
     assert "too sure of itself" in audit_page.reliability_figure(found).see
     mild = Penalty.from_rules(["a", "b", "c"], {("a", "b"): 3.0})
     flat = audited(tmp_path, mild, *drawn(3, 1500, sharpness=0.02, doubt=0.1))
-    assert "raises the cost: the probabilities mislead it" in audit_page.decision_sentence(flat)
+    assert "raises the cost: the probabilities are misleading" in audit_page.decision_sentence(flat)
     assert "less sure than it could be" in audit_page.reliability_figure(flat).see
 
 
