@@ -64,18 +64,21 @@ def trained(configs: tuple[RunConfig, ...], grouped: Dataset) -> Trained:
     return train(configs[3], grouped)
 
 
-def test_four_variants_share_a_seed(configs: tuple[RunConfig, ...]) -> None:
+def test_five_variants_share_a_seed(configs: tuple[RunConfig, ...]) -> None:
     found = [(c.setup.exits, c.loss, c.exit_costs) for c in configs]
     assert found == [
         (1, "cross-entropy", "same"),
         (3, "cross-entropy", "same"),
         (3, "bilinear", "same"),
         (3, "bilinear", "text"),
+        (3, "soft-labels", "text"),
     ]
     assert {c.seed for c in configs} == {0}
     assert {c.score_on for c in configs} == {(GROUP_COSTS,)}
     assert configs[2].penalty == dataclasses.replace(GROUP_COSTS, normalization="max")
     assert configs[3].label == "digits bilinear alpha=0.5 exits=3 A(l) text seed=0"
+    assert configs[4].label == "digits soft-labels beta=24 exits=3 growing seed=0"
+    assert paper_plan(find("exits"), scale="smoke", overrides=SMALL).expected == len(configs)
 
 
 def test_each_exit_has_the_penalty_that_the_variant_says(
@@ -84,7 +87,7 @@ def test_each_exit_has_the_penalty_that_the_variant_says(
     info = describe(grouped)
     costs = [
         [loss.penalty.cost("0", "1") for loss in methods.build(c, info).objective.losses]
-        for c in configs[2:]
+        for c in configs[2:4]
     ]
     assert costs == [[0.2] * 3, pytest.approx([1 / 3, 2 / 3, 1.0])]
     growing = methods.build(configs[3], info).objective.losses
@@ -92,6 +95,19 @@ def test_each_exit_has_the_penalty_that_the_variant_says(
     assert growing[0].penalty.classes == info.classes
     printed = dataclasses.replace(configs[3], exit_costs="printed")
     assert methods.build(printed, info).objective.losses[0].penalty.cost("0", "1") == 3.0
+
+
+def test_soft_labels_are_softer_the_earlier_the_exit(
+    configs: tuple[RunConfig, ...], grouped: Dataset
+) -> None:
+    losses = methods.build(configs[4], describe(grouped)).objective.losses
+    assert [loss.beta for loss in losses] == pytest.approx([8.0, 16.0, 24.0])
+    alike = dataclasses.replace(configs[4], exit_costs="same")
+    same = methods.build(alike, describe(grouped)).objective.losses
+    assert [loss.beta for loss in same] == [24.0] * 3
+    assert alike.run_id != configs[4].run_id
+    with pytest.raises(ArgumentError, match="'soft-labels' has no penalty to read as printed"):
+        dataclasses.replace(configs[4], exit_costs="printed")
 
 
 def test_what_is_kept_of_a_run_is_what_its_network_says(
@@ -216,11 +232,11 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = _finished(place)
-    assert 2 <= len(before) <= 4
+    assert 2 <= len(before) <= 5
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     after = _finished(place)
-    assert len(after) == 4
+    assert len(after) == 5
     assert {run_id: after[run_id] for run_id in before} == before
     report = subprocess.run(
         [sys.executable, "-m", "untrue", "report", str(place)], capture_output=True, text=True

@@ -140,19 +140,23 @@ def _of_exits(config: RunConfig, info: DatasetInfo) -> MultiExitLoss:
     """The loss of a network with several exits, all of which count alike."""
     n, entry = config.setup.exits, registry.find(config.loss)
     strength = None if config.knob is None else config.knob[1]
+    growing = entry.needs == ("hierarchy",) and config.exit_costs == "text"
     losses = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrueWarning)
         for number in range(1, n + 1):
             needs: list[Any] = []
-            if config.penalty is not None and config.exit_costs == "same":
+            if config.penalty is not None and (config.exit_costs == "same" or growing):
                 needs = _needs(entry, config.penalty, info)
             elif config.penalty is not None and config.exit_costs != "same":
                 hierarchy, cost = scoring.hierarchy(config.penalty, info), config.penalty.outside
                 needs = [
                     Penalty.for_exit(hierarchy, number, n, cost=cost, reading=config.exit_costs)
                 ]
-            losses.append(entry.make(*needs, strength=strength))
+            share = number / n if growing else 1.0
+            losses.append(
+                entry.make(*needs, strength=None if strength is None else share * strength)
+            )
     return MultiExitLoss(losses)
 
 

@@ -43,7 +43,9 @@ class RunConfig:
     used after training, so a baseline may be scored on more of them later without training.
     calibrate: decide by them once more, at the temperature that suits the validation images.
     exit_costs: with several exits, the penalty of each: "same" at all, or A(l) by the groups of
-    the penalty, as the paper's text has it or as it is printed (see `Penalty.for_exit`).
+    the penalty, as the paper's text has it or as it is printed (see `Penalty.for_exit`). Of soft
+    labels, which have no penalty, "text" lets their strength (beta) grow with the exit, l / k of
+    it at exit l: the earlier the exit, the more weight is spread over the coarse class.
     start: the run it goes on from, of the same seed, data and network; the setup says for how long.
     keep_weights: they are stored beside the result, so that others can go on from them.
     """
@@ -89,6 +91,8 @@ class RunConfig:
                 f"`exit_costs` {self.exit_costs!r} needs several exits and a penalty by groups; "
                 f"got {self.setup.exits} and {'one' if grouped else 'none'}."
             )
+        if self.exit_costs == "printed" and registry.find(self.loss).needs == ("hierarchy",):
+            raise ArgumentError(f"The loss {self.loss!r} has no penalty to read as printed.")
         if several and registry.find(self.loss).outputs != "softmax":
             raise ArgumentError(f"The loss {self.loss!r} is for networks with one exit.")
 
@@ -156,7 +160,8 @@ class RunConfig:
         if self.setup.exits > 1:
             parts.append(f"exits={self.setup.exits}")
         if self.exit_costs != "same":
-            parts.append(f"A(l) {self.exit_costs}")
+            soft = registry.find(self.loss).needs == ("hierarchy",)
+            parts.append("growing" if soft else f"A(l) {self.exit_costs}")
         return " ".join([*parts, f"seed={self.seed}"])
 
     def to_dict(self) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def test_the_table_has_every_variant_at_every_exit(chapter: Chapter, collected: 
         *[("cross-entropy at every exit", number) for number in (1, 2, 3)],
         *[("final penalty at every exit", number) for number in (1, 2, 3)],
         *[("A(l): inside costs l/k", number) for number in (1, 2, 3)],
+        *[("soft labels, softer at early exits", number) for number in (1, 2, 3)],
     ]
     errors = []
     for result in runs(collected, "text"):
@@ -87,11 +88,11 @@ def test_figures_show_exits_and_what_stopping_saves(chapter: Chapter) -> None:
         "exits-cifar100-early-total-error",
     ]
     by_exit = figures["exits-cifar100-coarse-error"]
-    assert [len(series.points) for series in by_exit.series] == [3] * 4
-    assert len({series.style for series in by_exit.series}) == 4
+    assert [len(series.points) for series in by_exit.series] == [3] * 5
+    assert len({series.style for series in by_exit.series}) == 5
     early = figures["exits-cifar100-early-expected-cost"]
     assert [point.x for point in early.series[0].points] == pytest.approx([0, 25, 30, 80])
-    assert len(early.series) == 3
+    assert len(early.series) == 4
 
 
 def test_seconds_saved_are_paired_with_the_whole_network(chapter: Chapter) -> None:

@@ -27,6 +27,7 @@ NAMES = {
     "same": "final penalty at every exit",
     "text": "A(l): inside costs l/k",
     "printed": "A(l) as printed: k/l",
+    "soft": "soft labels, softer at early exits",
 }
 PLAIN, ONE = "cross-entropy at every exit", "one exit, cross-entropy"
 # Of the table of early stopping; the figures have all thresholds.
@@ -68,18 +69,18 @@ def chapter(collected: Collected, stem: str) -> Chapter:
 def variants(arms: Arms) -> list[Variant]:
     """One exit first, then the others from the plainest on; named with alpha where several are."""
     chosen = [a for a in arms.select(decision="argmax") if a.exit is None]
-    alphas = {(a.loss, a.alpha) for a in chosen if not a.is_baseline}
+    alphas = {(a.loss, a.alpha) for a in chosen if a.alpha}
     order = ["one", "plain", *NAMES]
 
     def kind(arm: Arm) -> str:
         if arm.is_baseline:
             return "one" if arm.exits == 1 else "plain"
-        return arm.exit_costs
+        return "soft" if arm.loss == "soft-labels" else arm.exit_costs
 
     made = []
     for style, arm in enumerate(sorted(chosen, key=lambda a: (order.index(kind(a)), a.alpha))):
         name = {"one": ONE, "plain": PLAIN}.get(kind(arm)) or NAMES[kind(arm)]
-        if len(alphas) > 1 and not arm.is_baseline:
+        if len(alphas) > 1 and arm.alpha:
             name += f" ({arm.loss}, alpha {arm.alpha:g})"
         made.append(Variant(name, style, arm))
     return made
@@ -88,7 +89,7 @@ def variants(arms: Arms) -> list[Variant]:
 def _lead(arms: Arms, found: list[Variant], n_exits: int) -> str:
     by_name = {each.name: each for each in found}
     base = by_name.get(PLAIN)
-    ours = next((each for each in found if each.arm.exit_costs == "text"), None)
+    ours = next((each for each in found if each.name.startswith(NAMES["text"])), None)
     if base is None or ours is None:
         return "Not every variant is there yet."
     sentences = []
