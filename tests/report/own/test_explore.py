@@ -416,6 +416,21 @@ def test_the_command_that_proves_a_budget_runs(
     assert exit_code(shlex.split(audit[0])[1:]) == 0
 
 
+def test_a_zone_goes_when_its_costs_do(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("truth,prob_a,prob_b\n" + "a,.7,.3\n" * 5 + "b,.4,.6\n" * 5)
+    opened(browser, tmp_path, explore(path))
+    browser.run("document.getElementById('budget').value = 'zone <= 1%'")
+    browser.click("#budget-form button")
+    settled(browser)
+    assert text(browser, "budgets").startswith("✓ zone <= 1%")
+    edit(browser, 0, 1, 0.0)
+    edit(browser, 1, 0, 0.0)
+    settled(browser)
+    assert text(browser, "budgets") == "zone <= 1%: about no mistake any more"
+    assert text(browser, "cost") == "0"
+
+
 def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -425,5 +440,6 @@ def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(
     opened(browser, tmp_path, found)
     browser.run("document.getElementById('budget').value = 'a->b <= 1%'")
     browser.click("#budget-form button")
+    settled(browser)
     assert text(browser, "budget-said").startswith("No cost keeps a->b <= 1% on these examples")
     assert np.array_equal(saved(browser).matrix(), [[0, 1], [1, 0]])

@@ -95,13 +95,14 @@ const ExploreBudget = (() => {
 
   // Errors in its cells, what they are a share of, and whether that is within the limit.
   function judge(model, resolved, confusion = model.confusion) {
-    const { k, weights } = model;
+    const { k, weights, counts } = model;
     let errors = 0, of = 0;
     for (let i = 0; i < k; i++) {
-      for (let j = 0; j <= k; j++) {
+      if (!resolved.of.answers && resolved.of.classes[i]) of += counts[i];
+      for (let j = 0; j < k; j++) {
         const times = confusion[i * (k + 1) + j] * weights[i];
-        if (j < k && resolved.cells[i * k + j]) errors += times;
-        if (resolved.of.answers ? j < k && resolved.of.classes[j] : resolved.of.classes[i]) of += times;
+        if (resolved.cells[i * k + j]) errors += times;
+        if (resolved.of.answers && resolved.of.classes[j]) of += times;
       }
     }
     const { unit, amount } = resolved.budget;
@@ -121,8 +122,19 @@ const ExploreBudget = (() => {
     return costs.map((cost, at) => cost + (cells[at] ? (multiplier - 1) * unit : 0));
   }
 
-  // Sets the model's costs to the smallest multiplier that keeps the budget, found by doubling and
-  // then by bisection; costs are left alone where none does. Expected costs are linear in the
+  // The examples that a budget is about: of a share of answers, all.
+  function concerned(model, resolved) {
+    const { n, k, truth } = model;
+    const rows = [];
+    for (let row = 0; row < n; row++) {
+      const from = truth[row] * k;
+      if (resolved.of.answers || resolved.cells.subarray(from, from + k).includes(1)) rows.push(row);
+    }
+    return Int32Array.from(rows);
+  }
+
+  // Sets the model's costs to the smallest multiplier that keeps the budget, found by larger
+  // steps and then by bisection; costs are left alone where none does. Expected costs are linear in the
   // multiplier, so that two sets of them give all the others.
   function keep(model, text) {
     const resolved = resolve(model, parse(text));
@@ -138,22 +150,27 @@ const ExploreBudget = (() => {
     const one = model.expected.slice();
     exactly(2);
     const two = model.expected.slice();
+    const rows = concerned(model, resolved), { k } = model;
     const kept = (multiplier) => {
-      for (let at = 0; at < one.length; at++) {
-        model.expected[at] = one[at] + (multiplier - 1) * (two[at] - one[at]);
+      for (const row of rows) {
+        for (let at = row * k; at < (row + 1) * k; at++) {
+          model.expected[at] = one[at] + (multiplier - 1) * (two[at] - one[at]);
+        }
       }
-      ExploreModel.decide(model);
+      ExploreModel.decide(model, model.weight, model.answers, model.confusion, rows);
       return judge(model, resolved).kept;
     };
-    let low = 1, high = 2;
-    while (!kept(high) && high < GREATEST) [low, high] = [high, 2 * high];
-    if (!kept(high)) {
+    let low = 1, high = 2, found = kept(high);
+    while (!found && high < GREATEST) {
+      [low, high] = [high, 4 * high];
+      found = kept(high);
+    }
+    if (!found) {
       const best = judge(model, resolved);
-      ExploreModel.setCosts(model, costs);
       exactly(1);
       return { resolved, start, end: best, multiplier: high, kept: false };
     }
-    while (high - low > 1e-4 * low) {
+    while (high - low > 1e-3 * low) {
       const middle = Math.sqrt(low * high);
       if (kept(middle)) high = middle; else low = middle;
     }

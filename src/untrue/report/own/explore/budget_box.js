@@ -1,6 +1,8 @@
 "use strict";
 // The box for budgets: sets the costs that keep one, and shows for all of them whether they are kept.
 const ExploreBudgetBox = (() => {
+  const ESTIMATE = "This is an estimate, on the very examples that the costs were chosen on. This command proves it, "
+    + "or says what it would take:";
   const percent = (share) => `${(100 * share).toFixed(2)} %`;
   const whole = (times) => Math.round(times).toLocaleString("en");
 
@@ -34,36 +36,50 @@ const ExploreBudgetBox = (() => {
 
   // budgets: texts of those that were set, shared with the page. atFullWeight: sets the weight to 1.
   function create(by, model, data, budgets, atFullWeight, changed) {
-    const text = example(model);
-    by("budget-example").textContent = text;
-    by("budget").placeholder = text;
+    by("budget-example").textContent = example(model);
+    by("budget").placeholder = example(model);
+    const said = by("budget-said"), proof = by("proof");
     by("budget-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      const said = by("budget-said"), proof = by("proof");
+      const stated = by("budget").value;
+      proof.hidden = true;
       try {
-        ExploreBudget.resolve(model, ExploreBudget.parse(by("budget").value));
-        atFullWeight();
-        const found = ExploreBudget.keep(model, by("budget").value);
-        const stated = found.resolved.budget.text;
-        if (!budgets.includes(stated)) budgets.push(stated);
-        said.textContent = `${sentence(found)} This is an estimate: the cost was chosen on the very `
-          + "examples that it is counted on. This command proves it, or says what it would take:";
-        proof.textContent = ExploreExport.control(data.given, [stated], model.price !== null);
-        proof.hidden = false;
-        changed();
+        ExploreBudget.resolve(model, ExploreBudget.parse(stated));
       } catch (error) {
         if (!(error instanceof ExploreBudget.Complaint)) throw error;
         said.textContent = `That is not a budget: ${error.message}.`;
-        proof.hidden = true;
+        return;
       }
+      // Many classes take seconds: say so first.
+      said.textContent = "Searching ...";
+      document.querySelector("main").setAttribute("aria-busy", "true");
+      setTimeout(() => search(stated), 30);
     });
+
+    function search(stated) {
+      atFullWeight();
+      const found = ExploreBudget.keep(model, stated);
+      const { text } = found.resolved.budget;
+      if (found.kept && !budgets.includes(text)) budgets.push(text);
+      said.textContent = `${sentence(found)} ${found.kept ? ESTIMATE : "This command says what it would take:"}`;
+      proof.textContent = ExploreExport.control(data.given, [text], model.price !== null);
+      proof.hidden = false;
+      changed();
+    }
   }
 
   // One line for each budget that was set: its rate now.
   function standing(model, budgets) {
     return budgets.map((text) => {
-      const verdict = ExploreBudget.judge(model,
-        ExploreBudget.resolve(model, ExploreBudget.parse(text)));
+      let resolved;
+      try {
+        resolved = ExploreBudget.resolve(model, ExploreBudget.parse(text));
+      } catch (error) {
+        // A zone goes when its costs do.
+        if (!(error instanceof ExploreBudget.Complaint)) throw error;
+        return `${text}: about no mistake any more`;
+      }
+      const verdict = ExploreBudget.judge(model, resolved);
       return `${verdict.kept ? "✓" : "✗"} ${text}: now ${percent(verdict.rate)}, `
         + `${whole(verdict.errors)} of ${whole(verdict.of)}`;
     });

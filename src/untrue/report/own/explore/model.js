@@ -140,15 +140,18 @@ const ExploreModel = (() => {
 
   // The answer of least expected cost for every example, and the counts: true class by row, answer
   // by column, the last column for no answer. Among answers of equal cost (but for rounding) the
-  // most probable one wins, then the first.
+  // most probable one wins, then the first. rows: only these examples, if given.
   function decide(model, weight = model.weight, answers = model.answers,
-    confusion = model.confusion) {
+    confusion = model.confusion, rows = null) {
     const { n, k, squares, sums, expected, truth, price, line } = model;
     const flat = (1 - weight) * model.unit;
     const rounding = (64 + Math.sqrt(k)) * EPS;
     const limit = price === null ? Infinity : price * (1 + 4 * EPS);
     confusion.fill(0);
-    for (let row = 0, at = 0; row < n; row++, at += k) {
+    const count = rows === null ? n : rows.length;
+    for (let place = 0; place < count; place++) {
+      const row = rows === null ? place : rows[place];
+      const at = row * k;
       const sum = sums[row];
       let least = Infinity, greatest = 0;
       for (let j = 0; j < k; j++) {
