@@ -62,9 +62,7 @@ def audit(
         typer.Option(help="Of each budget's bounds; else the rule's own, or 0.95."),
     ] = None,
     classes: options.Classes = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the cells of a CSV file; else a comma.")
-    ] = None,
+    delimiter: options.Delimiter = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
     out: Annotated[

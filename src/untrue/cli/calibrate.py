@@ -35,18 +35,11 @@ def calibrate(
         ),
     ] = None,
     truth: options.Truth = None,
-    probs: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of the probabilities: the prefix before every class name, or all the "
-            "columns with commas between; else guessed.",
-            metavar="PREFIX|COLS",
-        ),
-    ] = None,
+    probs: options.Probs = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
 ) -> None:
-    """Make the probabilities in a file of predictions as sure as they are right.
+    """Calibrate the probabilities in a file: as sure as they are right.
 
     Finds one temperature by the true labels, divides the log-probabilities by it, and writes the
     file with the probabilities changed and all else as it was. The order of the classes stays;

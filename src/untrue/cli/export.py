@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from untrue.cli import options
 from untrue.errors import ArgumentError
 
 app = typer.Typer()
@@ -17,21 +18,14 @@ FORMATS = ("onnx",)
 
 @app.command(epilog=EXAMPLE)
 def export(
-    model: Annotated[
-        Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
-    ],
+    model: options.ModelFolder,
     out: Annotated[Path, typer.Option(help="The file to write, .onnx.")] = Path("model.onnx"),
     form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "onnx",
     decide: Annotated[
         str | None, typer.Option(help="argmax, cost or tuned, as in `untrue predict`.")
     ] = None,
-    abstain_cost: Annotated[
-        float | None,
-        typer.Option(help="With --decide cost: give no answer where the best costs more."),
-    ] = None,
-    penalty: Annotated[
-        Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
-    ] = None,
+    abstain_cost: options.AbstainCost = None,
+    penalty: options.OtherPenalty = None,
     pixels: Annotated[
         str, typer.Option(help="What images come as: uint8, or float32 on the scale learned from.")
     ] = "uint8",

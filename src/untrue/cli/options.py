@@ -212,6 +212,16 @@ Probs = Annotated[
         metavar="PREFIX|COLS",
     ),
 ]
+ModelFolder = Annotated[
+    Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
+]
+AbstainCost = Annotated[
+    float | None,
+    typer.Option(help="With --decide cost: give no answer where the best costs more."),
+]
+OtherPenalty = Annotated[
+    Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
+]
 Delimiter = Annotated[str | None, reading("What separates the cells of a CSV file; else a comma.")]
 
 

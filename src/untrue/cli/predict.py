@@ -16,9 +16,7 @@ EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out prediction
 
 @app.command(epilog=EXAMPLE)
 def predict(
-    model: Annotated[
-        Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
-    ],
+    model: options.ModelFolder,
     data: Annotated[
         Path, typer.Argument(help="Data of the same kind: a table, a folder of images, an .npz.")
     ],
@@ -30,21 +28,14 @@ def predict(
             "node of the hierarchy, whichever is nearest to the truth on average."
         ),
     ] = None,
-    abstain_cost: Annotated[
-        float | None,
-        typer.Option(help="With --decide cost: give no answer where the best costs more."),
-    ] = None,
-    penalty: Annotated[
-        Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
-    ] = None,
+    abstain_cost: options.AbstainCost = None,
+    penalty: options.OtherPenalty = None,
     hierarchy: Annotated[
         Path | None,
         typer.Option(help="With --decide node: of the classes, .csv (parent,child) or .json."),
     ] = None,
     classes: options.Classes = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the cells of a CSV file; else a comma.")
-    ] = None,
+    delimiter: options.Delimiter = None,
     out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")] = Path(
         "predictions.csv"
     ),

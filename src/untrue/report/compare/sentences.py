@@ -21,7 +21,6 @@ from untrue.report.compare.settings import (
     named,
     strength,
 )
-from untrue.report.compare.tables import picks
 from untrue.report.sweep.arms import Arm
 from untrue.report.sweep.chapters import as_text
 
@@ -251,10 +250,6 @@ def _absent(comparison: Comparison) -> str:
     if comparison.absent:
         sentences.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
     return " ".join(sentences)
-
-
-def _setting(picked: Picked) -> str:
-    return f"{method(picked.method)} ({picks(picked)})"
 
 
 def _less(change: Interval, form: str) -> str:
