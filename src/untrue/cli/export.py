@@ -18,7 +18,7 @@ FORMATS = ("onnx",)
 
 @app.command(epilog=EXAMPLE)
 def export(
-    model: options.ModelFolder,
+    model: options.FittedModel,
     out: Annotated[Path, typer.Option(help="The file to write, .onnx.")] = Path("model.onnx"),
     form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "onnx",
     decide: Annotated[

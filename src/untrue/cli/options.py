@@ -212,7 +212,7 @@ Probs = Annotated[
         metavar="PREFIX|COLS",
     ),
 ]
-ModelFolder = Annotated[
+FittedModel = Annotated[
     Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
 ]
 AbstainCost = Annotated[

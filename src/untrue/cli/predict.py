@@ -16,7 +16,7 @@ EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out prediction
 
 @app.command(epilog=EXAMPLE)
 def predict(
-    model: options.ModelFolder,
+    model: options.FittedModel,
     data: Annotated[
         Path, typer.Argument(help="Data of the same kind: a table, a folder of images, an .npz.")
     ],
