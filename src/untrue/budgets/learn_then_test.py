@@ -108,8 +108,9 @@ def control(
     tested = tested_paths(
         family,
         paths,
-        data.probs[test_part],
-        data.target[test_part],
+        data.probs,
+        data.target,
+        test_part,
         temperature=temperature,
         limits=limits,
         alpha=alpha,

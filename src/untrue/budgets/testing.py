@@ -45,6 +45,7 @@ def tested_paths(
     paths: Sequence[Path],
     probs: Probs,
     target: IntArray,
+    test_part: IntArray,
     *,
     temperature: float,
     limits: FloatArray,
@@ -52,13 +53,16 @@ def tested_paths(
 ) -> Tested:
     """Test every path at `alpha` over their number, each in order until a rule does not pass.
 
+    Only the examples at the positions `test_part` are looked at, a block at a time: a copy of them
+    all would double the memory.
+
     Valid since a rule that breaks a budget passes with at most the level's chance, whatever the
     budget, and since on each path the first such rule ends it (fixed-sequence testing).
     """
     multipliers = np.concatenate([path.multipliers for path in paths])
     bets = np.concatenate([path.bets for path in paths])
     number = np.repeat(np.arange(len(paths)), [len(path.failing) for path in paths])
-    counts, plain = count_rules(family, multipliers, probs, target, temperature)
+    counts, plain = count_rules(family, multipliers, probs, target, temperature, test_part)
     p_values = np.ones((len(multipliers), len(limits)))
     for b, limit in enumerate(limits.tolist()):
         if b in counts.paid:
@@ -82,8 +86,11 @@ def count_rules(
     probs: Probs,
     target: IntArray,
     temperature: float,
+    part: IntArray | None = None,
 ) -> tuple[Counts, Counts]:
     """What each rule does to the examples, and what the most probable class does.
+
+    part  positions of those that count; else all
 
     Most examples get the same answer by every rule and are counted once.
     """
@@ -91,13 +98,15 @@ def count_rules(
     total: Counts | None = None
     plain: Counts | None = None
     width = probs.shape[1] * (2 + len(family.budgets))
-    for rows in row_blocks(len(target), width, _BLOCK):
-        part = family.on(calibrated(probs[rows], temperature), target[rows])
-        open_, settled, answers = part.without_settled(greatest)
+    chosen = np.arange(len(target)) if part is None else part
+    for block in row_blocks(len(chosen), width, _BLOCK):
+        rows = chosen[block]
+        ready = family.on(calibrated(probs[rows], temperature), target[rows])
+        open_, settled, answers = ready.without_settled(greatest)
         counts = open_.counts(multipliers)
         if len(answers):
             counts = counts + settled.tally([answers]).repeated(len(multipliers))
-        top = part.tally([part.probs.argmax(axis=1)])
+        top = ready.tally([ready.probs.argmax(axis=1)])
         total = counts if total is None else total + counts
         plain = top if plain is None else plain + top
     assert total is not None

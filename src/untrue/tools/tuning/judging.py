@@ -3,8 +3,10 @@
 The development examples are judged by cross-fitting: R networks with R seeds, each answering the
 examples it has not learned from. Their answers make one confusion matrix in which every example
 stands once, so that the bounds (Clopper-Pearson) count examples, never the same example under
-several seeds. That leaves two ways in which a bound is too kind: the R networks share training
-examples, and the setting that is kept was chosen by looking. Neither touches the held-out part.
+several seeds. These bounds steer the search; they are no guarantee, since the R networks share
+training examples and the setting that is kept was chosen by looking. That is for the held-out part:
+one rule, fixed before, each budget at the whole level, as `untrue.control` tests the rules of a
+path.
 """
 
 from __future__ import annotations

@@ -111,7 +111,11 @@ class TuneResult:
 
     @property
     def proved(self) -> bool:
-        """Every budget's upper bound on the held-out part is within its limit."""
+        """Every budget's upper bound on the held-out part is within its limit.
+
+        The setting was chosen without that part, so that one which breaks a budget is called proved
+        with probability of at most 1 - confidence, all budgets together.
+        """
         return all(verdict.proved for verdict in self.verdicts)
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
