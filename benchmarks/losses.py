@@ -207,7 +207,7 @@ def race(steps: dict[str, Step], n: int, k: int, rounds: int) -> list[tuple[str,
     z = torch.randn(n, k, generator=generator, requires_grad=True)
     y = torch.randint(0, k, (n,), generator=generator)
     repeats = max(1, 200_000 // (n * k))
-    rounds = max(5, min(rounds, 200_000_000 // (n * k)))
+    rounds = max(5, min(rounds, 100_000_000 // (n * k)))
     taken: dict[str, list[float]] = {name: [] for name in steps}
     order, draw = list(steps.items()), random.Random(0)
     for round_ in range(rounds + 2):  # two to warm up

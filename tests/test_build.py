@@ -77,6 +77,22 @@ def gradient(place: Path, environment: dict[str, str]) -> tuple[str, str]:
     return backend, numbers
 
 
+def demo(place: Path, environment: dict[str, str]) -> str:
+    """What `make demo` runs once it has installed, at the smallest scale; the page it makes."""
+    out = place.parent / "demo"
+    environment = {**environment, "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1"}
+    for arguments in (["run", "demo", "--scale", "smoke", "--out", str(out)], ["report", str(out)]):
+        done = subprocess.run(
+            [sys.executable, "-m", "untrue", *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=place.parent,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+    return (out / "report.html").read_text()
+
+
 @pytest.mark.slow
 def test_an_install_without_a_compiler_works_and_says_so(project, tmp_path) -> None:
     environment = without_compiler(tmp_path)
@@ -88,6 +104,7 @@ def test_an_install_without_a_compiler_works_and_says_so(project, tmp_path) -> N
     assert lines[0].endswith("the losses use the torch formulas: same results, slower.")
     backend, numbers = gradient(place, environment)
     assert backend == "torch"
+    assert "<html" in demo(place, environment)
     if shutil.which("cc"):
         other = tmp_path / "other"
         assert "not built" not in install(project, other, dict(os.environ))
