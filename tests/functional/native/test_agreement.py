@@ -114,6 +114,25 @@ def test_costs_of_a_hundred_in_single_precision(instruction_set, term, k) -> Non
 
 
 @every_term
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("k", [7, 100, 413])
+def test_a_gradient_written_over_the_logits(instruction_set, term, dtype, k, penalties) -> None:
+    torch.manual_seed(k)
+    z, y = 3 * torch.randn(9, k, dtype=dtype), torch.arange(9) % k
+    z[0, 0] += 60.0  # sure of the truth
+    z[1, 0] += 200.0  # and of something else, so that the others vanish
+    for penalty in penalties(k).values():
+        options, costs = Options(term, 0.6, None, 3, "sum", 0.1), make_costs(penalty)
+        logits = z.clone().requires_grad_()
+        value = native_loss.loss(options, costs, logits, y)
+        value.backward()
+        space = z.clone()
+        found = native_loss.loss_in_place(options, costs, space, y, 1.0, True)
+        assert torch.equal(found, value)
+        assert torch.equal(space, logits.grad)
+
+
+@every_term
 def test_a_hundred_thousand_classes(term, penalties) -> None:
     torch.manual_seed(0)
     k = 100_000
