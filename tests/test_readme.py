@@ -79,7 +79,7 @@ def test_commands_exist() -> None:
     for command in re.findall(r"^untrue (\w+)", "\n".join(blocks("sh")), flags=re.MULTILINE):
         assert command in COMMANDS
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"\bmake (\w+)", README):
+    for target in re.findall(r"(?:^|[`(])make ([\w-]+)", README, flags=re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
 
 
