@@ -218,6 +218,16 @@ def test_the_same_rows_as_in_local_processes(nodes: Nodes, tmp_path: Path) -> No
         assert all((store.probs(r.run_id) is not None) == r.config.is_baseline for r in found)
 
 
+def test_runs_go_on_from_weights_that_the_driver_has(nodes: Nodes, tmp_path: Path) -> None:
+    words = [*SHORT, "--start-from", "baseline", "--alpha", ".5", "--loss", "bilinear"]
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert untrue(*words, "--jobs", "2", "--out", here).returncode == 0
+    done = untrue(*words, *nodes.on(), "--out", there)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows(there) == rows(here)
+    assert len(rows(there)) > 1
+
+
 def test_failed_runs_are_rows_and_a_data_dir_is_the_nodes_own(nodes: Nodes, tmp_path: Path) -> None:
     words = [*SHORT, "--alpha", "0", "--data-dir", tmp_path / "data", *nodes.on()]
     assert untrue(*words, "--out", tmp_path / "a").returncode == 0
