@@ -1,8 +1,8 @@
 """Choose the errors your classifier makes.
 
-Say what each mistake costs (`Penalty`, `Hierarchy`), train by it (`BilinearLoss`,
-`LogBilinearLoss`), decide by it (`decide`), and measure what it bought (`metrics`). Or
-say what must hold, and let `tune` find what holds it.
+State what each mistake costs (`Penalty`, `Hierarchy`), train by it (`BilinearLoss`,
+`LogBilinearLoss`), decide by it (`decide`), and measure what it changed (`metrics`). Or
+state what must hold, and let `tune` find a model that holds it.
 
 Names are looked up when first used, so that a part that needs no torch does not import it.
 """

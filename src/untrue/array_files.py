@@ -1,4 +1,4 @@
-"""NumPy's files, .npy and .npz: plain arrays only, never a pickle, and no larger than they say.
+"""NumPy's files, .npy and .npz: plain arrays, never a pickle, no larger than the header states.
 
 A header may promise any shape. It is held against the bytes that are there before memory is asked
 for.

@@ -1,6 +1,6 @@
 """Objectives and metrics for LightGBM and XGBoost: boosted trees that mind what a mistake costs.
 
-One object serves both interfaces of a library, because the arguments tell which one is calling:
+One object serves both interfaces of a library, because the arguments show which one is calling:
 
     params = {"objective": lightgbm_objective(penalty), "num_class": k}
     booster = lightgbm.train(params, data, feval=lightgbm_metric(penalty))

@@ -1,4 +1,4 @@
-"""Checks of arguments, each with the sentence that says what is wrong."""
+"""Checks of arguments, each with a sentence about what is wrong."""
 
 from __future__ import annotations
 

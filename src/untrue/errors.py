@@ -30,7 +30,7 @@ class DataError(UntrueError, ValueError):
 class BudgetError(UntrueError, ValueError):
     """Budgets that cannot be shown to be kept; `closest` is what came nearest, where there is one.
 
-    The text says why, and what it would take.
+    The text gives the reason, and what it would take.
     """
 
     def __init__(self, message: str, closest: Any = None) -> None:

@@ -2,7 +2,7 @@
 
 A reader of a format may raise nearly anything on a file that is damaged or made to do harm, and
 which it is changes from release to release. `reading` turns all of it into an `UntrueError` with
-the file's name; what the system says about a file (no such file, permission denied) passes.
+the file's name; the system's own errors about a file (no such file, permission denied) pass.
 
 Bounds keep a small file from taking all of the memory; the error names the bound.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 from untrue.errors import DataError, UntrueError
 
-# Of what a library said, so much is shown.
+# So much of a library's message is shown.
 LONGEST_REASON = 200
 LARGEST_TEXT = 2**28
 # Parts of a dotted key in TOML: the memory that the standard library's reader takes is quadratic.
@@ -55,7 +55,7 @@ def reading(path: Path, what: str, kind: type[UntrueError] = DataError) -> Itera
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what was said, without an end stop; the kind of error if it says nothing.
+    """The first line of the message, without a full stop; the kind of error if it is empty.
 
     >>> reason(ValueError("cut short.\\nTry again."))
     'cut short'
@@ -68,7 +68,7 @@ def reason(error: BaseException) -> str:
 
 
 def with_path(path: str | Path, error: UntrueError) -> str:
-    """What an error says, beginning with the file's name."""
+    """The message of an error, beginning with the file's name."""
     message = str(error)
     return message if message.startswith(str(path)) else f"{path}: {message}"
 

@@ -66,7 +66,7 @@ class MixedLoss(keras.losses.Loss):
             )
         if len(y.shape) == len(z.shape) and y.shape[-1] == 1 and k > 1:
             y = ops.squeeze(y, -1)
-        # Keras makes class indices floats before a loss sees them: shapes tell them apart.
+        # Keras makes class indices floats before a loss sees them; only the shapes differ.
         soft = len(y.shape) == len(z.shape)
         if tuple(y.shape) != (tuple(z.shape) if soft else before):
             raise ArgumentError(

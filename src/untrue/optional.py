@@ -9,7 +9,7 @@ from untrue.errors import MissingDependencyError
 
 
 def need(module: str, purpose: str, extra: str = "lab") -> Any:
-    """Import a module, or say what it is for and how to install it."""
+    """Import a module, or raise an error with what it is for and how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -45,7 +45,7 @@ __all__ = ["compute_loss_func", "compute_metrics"]
 def compute_loss_func(loss: PenaltyLoss) -> Callable[..., torch.Tensor]:
     """The `compute_loss_func` of a Trainer, by a loss such as `untrue.BilinearLoss`.
 
-    Under gradient accumulation the Trainer says how many labels all batches of a step have: the
+    Under gradient accumulation the Trainer passes how many labels all batches of a step have: the
     mean of each batch counts by its share of them, so that the step is that of one large batch. Not
     so with class weights (`weight`): a batch still counts by its labels, not by their weights.
     """

@@ -1,4 +1,4 @@
-"""What a person says about how often a kind of mistake may happen, and its small grammar.
+"""How often a kind of mistake may happen, and the small grammar it is written in.
 
     budget  =  what "<=" limit
     what    =  side "->" side          these true classes, predicted as those

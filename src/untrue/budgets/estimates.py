@@ -17,7 +17,7 @@ from untrue.metrics.betting import bet_for
 from untrue.metrics.bounds import examples_needed, more_errors, most_errors, special_functions
 from untrue.metrics.inputs import FloatArray, IntArray
 
-# What was counted outweighs what the probabilities say once there are more errors than this.
+# Counts outweigh the probabilities once there are more errors than this.
 TRUST = 10.0
 # Chances are kept this far from 0 and 1.
 EDGE = 1e-9

@@ -111,7 +111,7 @@ def _none(budget: ResolvedBudget) -> str:
 
 
 def _enough(verdict: Verdict, confidence: float) -> int | None:
-    """So many examples would show the limit at the rate that was seen; None: too many to say."""
+    """So many examples would show the limit at the rate that was seen; None: too many."""
     if verdict.budget.kind == "cost":
         # The bound comes down to the rate with the square root of the number.
         ratio = (verdict.upper - verdict.rate) / (verdict.limit - verdict.rate)

@@ -1,4 +1,4 @@
-"""What the counts say about a budget: a frozen record that prints as a sentence."""
+"""How counts compare with a budget: a frozen record that prints as a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from untrue.budgets.budget import Budget
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a confusion matrix says about a budget; printed, a sentence.
+    """The verdict of a confusion matrix on a budget; printed, a sentence.
 
     errors      mistakes of this kind (for an expected cost: all that cost anything)
     of          examples they are a share of

@@ -105,7 +105,7 @@ def calibrate(
     - every target has the greatest logit of its row, and the likelihood only grows as T falls: T
       is where the mean loss is log((N + 2) / (N + 1)), for N right answers in a row leave room for
       an error rate of 1 / (N + 2) (Laplace's rule of succession);
-    - the logits tell no more than chance, and it only grows as T rises: T is a thousand times the
+    - the logits are no better than chance, and it only grows as T rises: T is a thousand times the
       greatest spread of a row, which is all but uniform, with a warning;
     - all logits of each row are equal: T = 1.
 
@@ -162,7 +162,7 @@ def temperature_interval(
 
     All T under which the log-likelihood of N examples lies within `z^2 / 2` of the greatest, z
     being the normal quantile (1.96 at 95 %). From 0 where every target has the greatest logit of
-    its row, to infinity where the logits may as well tell nothing.
+    its row, to infinity where the logits may be pure chance.
 
     >>> low, high = temperature_interval([[4.0, 0.0]] * 40, [0] * 30 + [1] * 10)
     >>> round(low, 2), round(high, 2)

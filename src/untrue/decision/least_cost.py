@@ -80,9 +80,10 @@ def decide(
     binary               `probs`, of any shape, are those of the second of two classes. With a
                          penalty of two classes (N,) and (N, 1) are understood so unasked.
 
-    Among decisions of equal cost (up to rounding) the most probable class wins, then the first:
-    a penalty that tells nothing apart decides as argmax does. Computed in float64, a block of rows
-    at a time. (Bayes decision rule; after training by cross-entropy: Karthik et al., ICLR 2021.)
+    Among decisions of equal cost (up to rounding) the most probable class wins, then the first: a
+    penalty with one cost for all mistakes decides as argmax does. Computed in float64, a block of
+    rows at a time. (Bayes decision rule; after training by cross-entropy: Karthik et al., ICLR
+    2021.)
 
     >>> from untrue import Penalty
     >>> p = Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 20.0}, default=1.0)

@@ -1,4 +1,4 @@
-"""From what a network trained by costs says to the posterior it stands for.
+"""From the probabilities of a network trained by costs to the posterior behind them.
 
 The losses have a link of their own: with a true posterior eta they are least not at p = eta, but at
 a p that is moved away from costly classes. With l = alpha / (1 - alpha), c = A' eta the expected

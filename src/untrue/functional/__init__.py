@@ -4,7 +4,7 @@
     log-bilinear  L = (1 - alpha) CE - alpha  y' A log(1 - p)
 
 `y` is the target (one class, or any probability vector), `p = softmax(logits)`, and `A[i, j]` what
-it costs to say j when the truth is i (Resheff, Mandelbaum and Weinshall, *Every Untrue Label is
+it costs to predict j when the truth is i (Resheff, Mandelbaum and Weinshall, *Every Untrue Label is
 Untrue in its Own Way*). Arguments and reductions are those of `torch.nn.functional.cross_entropy`.
 
 The rivals' formulas stand in `untrue.losses`, each beside its module; they are found here too, by

@@ -85,7 +85,7 @@ def compute(
         )
         return formula(batch)
     except (IndexError, RuntimeError):
-        # Values are looked at only now, to say what PyTorch says of such a target.
+        # Values are looked at only now, to raise PyTorch's own error for such a target.
         check_targets(target, ignore_index, n_classes or logits.shape[class_dimension(logits)])
         raise
 
@@ -102,7 +102,7 @@ def read_batch(
 ) -> Batch:
     """Check shapes and dtypes, never values, and lay the examples out as rows.
 
-    `n_classes` is None for a loss of any number of classes: the logits say how many there are.
+    `n_classes` is None for a loss of any number of classes: the logits show how many there are.
     `n_outputs` is how many logits an example has, if not one a class.
     """
     check_reduction(reduction)

@@ -79,7 +79,7 @@ def build(config: RunConfig, info: DatasetInfo) -> Method:
     if entry.outputs == "nodes":
         return Method(loss, loss.n_outputs, loss.log_probs, new_head=True)
     if entry.outputs == "costs":
-        # The outputs are costs: the least is the answer, and they say nothing about probability.
+        # The outputs are costs: the least is the answer, and they are no probabilities.
         return Method(loss, k, lambda outputs: -outputs, probabilistic=False, new_head=True)
     if config.penalty is not None and config.loss in registry.MIXED:
         link = Link(config.loss, config.alpha, scoring.penalty(config.penalty, info))

@@ -1,6 +1,6 @@
 """What a run is given and what it gives back, as frozen records. No torch, no files.
 
-A `RunConfig` says everything that determines a trained model; `RunConfig.run_id` is a hash of
+A `RunConfig` holds everything that determines a trained model; `RunConfig.run_id` is a hash of
 it. A `RunResult` is what came out: the confusion matrix, the losses, where and with what it ran.
 A `Sweep` is a named list of configs. All of them travel as JSON (`to_dict`, `from_dict`);
 matrices stand beside it as plain arrays.

@@ -47,7 +47,7 @@ class Calibration:
 
 
 def penalty(spec: PenaltySpec, info: DatasetInfo) -> Penalty:
-    """The penalty a run is trained or decided with, normalised as the spec says.
+    """The penalty a run is trained or decided with, normalised by the spec.
 
     As a matrix, whatever its kind: another form would train to other last digits.
     """

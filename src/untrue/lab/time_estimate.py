@@ -20,7 +20,7 @@ from untrue.lab.records import RunConfig, RunResult
 from untrue.networks import NETWORKS
 from untrue.training.progress import duration
 
-# A run that has trained for less tells little about its pace.
+# A run that has trained for less shows little about its speed.
 FIRST_SECONDS = 4.0
 # How far the pace of a run under way may be off, as a factor: others start beside it, caches warm.
 UNDER_WAY = 1.5

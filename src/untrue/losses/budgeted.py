@@ -181,7 +181,7 @@ class BudgetedLoss(MixedLoss):
         return {str(budget): value for budget, value in zip(self.budgets, values, strict=True)}
 
     def update(self, confusion_matrix: ConfusionLike) -> BudgetUpdate:
-        """Move the multipliers by what the validation data say: counts (k, k), true class first.
+        """Move the multipliers by the validation data: counts (k, k), true class first.
 
         Raised for a budget over its limit, in proportion to the relative excess; lowered, not below
         1, for one that is kept. A budget about which the matrix holds no example stays as it is.

@@ -1,4 +1,4 @@
-"""Cost regression: the network says what each answer would cost, and the cheapest is taken."""
+"""Cost regression: the network predicts what each answer would cost, and the cheapest is taken."""
 
 from __future__ import annotations
 

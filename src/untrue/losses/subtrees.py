@@ -209,7 +209,7 @@ class Subtrees(DeviceBuffers):
 
 
 def _bounded(x: Tensor) -> Tensor:
-    """Logits of -inf (classes ruled out) as numbers that no exponential can tell from it, low but
+    """Logits of -inf (classes ruled out) as numbers with the same exponential, low but
     so that a few of them can be added up: then a subtree all ruled out has differences too."""
     return x.clamp(min=torch.finfo(x.dtype).min / 4)
 

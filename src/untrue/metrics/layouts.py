@@ -48,7 +48,7 @@ def class_rows(
 ) -> tuple[Any, Layout]:
     """Rows (M, k), an array or a tensor as `scores` is, and how they were laid out.
 
-    name       of the argument, "probs" or "logits": tells what a single number is
+    name       of the argument, "probs" or "logits": shows what a single number is
     n_classes  if known
     dim        the dimension of the classes: 1 as in the losses, -1 for the last
     binary     there is none: each number, in an array of any shape, is that of the second of two

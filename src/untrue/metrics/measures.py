@@ -118,7 +118,7 @@ def expected_cost(
 ) -> float:
     """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)
 
-    Where costs differ by example (`penalty.per_example`), a confusion matrix does not tell what was
+    Where costs differ by example (`penalty.per_example`), a confusion matrix does not show what was
     paid: give `(true, predicted)`, the classes (N,), in its place. Where answers are actions, `cm`
     is a table of classes by actions (`answer_table`), and `penalty` the `Actions`.
 
@@ -176,7 +176,7 @@ def example_costs(
     if silent.any() and abstain_cost is None:
         raise DataError(
             f"`predicted` abstains (-1) at position {int(np.argmax(silent))} and "
-            f"{int(silent.sum())} times in all; say what that costs by `abstain_cost`."
+            f"{int(silent.sum())} times in all; set what that costs with `abstain_cost`."
         )
     given = np.where(silent, labels, answers)
     if isinstance(penalty, ExamplePenalty):

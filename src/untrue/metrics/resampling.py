@@ -105,7 +105,7 @@ def resampled_ratios(
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Each ratio of `pairs` for each resample, and what a function makes of its class counts.
 
-    `of_class_counts` takes (rows, k) to (rows,). Cells that nothing tells apart are drawn as one:
+    `of_class_counts` takes (rows, k) to (rows,). Cells that do not differ are drawn as one:
     sums of multinomial counts are multinomial.
     A thousand classes have a million cells, but with a hierarchy a few thousand that differ.
     """

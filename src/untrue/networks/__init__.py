@@ -42,7 +42,7 @@ def build(
     more dense layer; "digits" is a small one for 8 x 8 images. They take images (N, C, H, W) as
     floats in [0, 1].
     "compact" is a small residual network (0.5 million parameters), for images of any size from
-    8 x 8 pixels on; (3, 32, 32) and 100 classes unless `inputs` and `n_classes` say otherwise.
+    8 x 8 pixels on; (3, 32, 32) and 100 classes unless `inputs` and `n_classes` are given.
     For any data: "linear", "mlp", and "cnn" for images; these need `inputs` and `n_classes`.
 
     width      factor on the channels and hidden units

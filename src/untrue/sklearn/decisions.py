@@ -22,7 +22,7 @@ LEAST_PROB = 1e-12
 
 
 class CostSensitiveClassifier(CostMetaEstimator):
-    """Says `argmin_j sum_i p_i A[i, j]` by the probabilities of another classifier.
+    """Predicts `argmin_j sum_i p_i A[i, j]` by the probabilities of another classifier.
 
     The multi-class sibling of scikit-learn's `TunedThresholdClassifierCV`: training is left as it
     is, only the decision changes.

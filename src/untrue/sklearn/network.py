@@ -42,7 +42,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     loss                "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
     alpha               share of the cost term, from 0 (plain cross-entropy) to 1
     hidden              widths of the hidden layers; () is logistic regression
-    decision            "argmax": `predict` says the likeliest class. "cost": the one of least
+    decision            "argmax": `predict` gives the likeliest class. "cost": the one of least
                         expected cost. Costs then count in training and again in deciding; set
                         alpha=0 to have them count in deciding alone.
     learning_rate       of AdamW

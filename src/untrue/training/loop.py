@@ -89,7 +89,7 @@ def train(
     seed       of the order of the examples and of augmentation
     watched    validation examples: their loss is noted after each epoch; with `patience` it ends
                the training, and the weights of the best epoch come back
-    optimizer  to go on with one that has a state; else a new one, as the settings say
+    optimizer  to go on with one that has a state; else a new one, by the settings
 
     Raises `DivergedError` when a loss or a gradient is no longer finite.
     """

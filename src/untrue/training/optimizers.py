@@ -1,4 +1,4 @@
-"""The optimizer and the learning rate of a training, as its settings say."""
+"""The optimizer and the learning rate of a training, by its settings."""
 
 from __future__ import annotations
 

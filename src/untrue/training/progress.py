@@ -35,7 +35,7 @@ class History:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Seconds as people write them.
 
     >>> duration(42), duration(170), duration(4500), duration(200_000)
     ('42 s', '3 min', '1 h 15 min', '2 days 7 h')

@@ -1,4 +1,4 @@
-"""What a comparison says in words: the finding, who is on the frontier, what to mind."""
+"""A comparison in words: the finding, what is on the frontier, what to be careful about."""
 
 from __future__ import annotations
 

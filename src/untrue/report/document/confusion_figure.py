@@ -33,7 +33,7 @@ class CellExamples:
 class Confusion:
     """Confusion matrices of the same classes in one colour scale; correct answers stay grey.
 
-    zone: Boolean (k, k), outlined; hovering over it says `zone_name`. unit: of the values,
+    zone: Boolean (k, k), outlined; hovering over it shows `zone_name`. unit: of the values,
     "images". blocks: (name, first, last + 1) of runs of neighbouring classes, which label the
     axes when there are too many classes. examples: names of examples by cell (true, predicted),
     which a click on the cell lists.

@@ -11,7 +11,7 @@ differ. Five kinds cover everything:
     Change      one row per measure or confusion: where it was before, where it is after
     Confusion   heat maps of confusion matrices side by side, with the zone outlined
 
-Every figure carries `see`, the sentence that says what to look at.
+Every figure carries `see`, the sentence on what to look at.
 """
 
 from __future__ import annotations

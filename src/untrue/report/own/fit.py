@@ -77,7 +77,7 @@ def zone_words(above: float) -> str:
 
 
 def lead(found: FitResult) -> str:
-    """The finding in a sentence or two, also when it is that training bought nothing."""
+    """The finding in a sentence or two, also when it is that training gained nothing."""
     variant = found.variants[found.chosen]
     cost = number(variant.summary.expected_cost or 0.0)
     start = f"{100 * variant.summary.accuracy:.1f} % right, at a cost of {cost} an answer."

@@ -1,4 +1,4 @@
-"""`untrue report`: everything a store can say, as a page, files and rows."""
+"""`untrue report`: everything in a store, as a page, files and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a report that tells one sweep, and the words all chapters share."""
+"""The part of a report about one sweep, and the words all chapters share."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Collected:
 
     @property
     def kind(self) -> Kind:
-        """Which chapter tells it."""
+        """Which chapter shows it."""
         if self.sweep.experiment == "compare":
             return "compare"
         known = EXPERIMENTS.get(self.sweep.experiment)

@@ -36,7 +36,7 @@ def _value(arms: Arms, arm: Arm, measure: str) -> float:
 
 
 def shown_size(arms: Arms) -> int:
-    """The zone size to tell the story with: the middle one of those furthest along."""
+    """The zone size to show: the middle one of those furthest along."""
     sizes = [int(size) for size in arms.values("zone_size")]
     if not sizes:
         raise DataError("The sweep should be about zones, but none of its runs has one.")

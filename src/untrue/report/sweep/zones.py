@@ -33,7 +33,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     sizes = [int(size) for size in arms.values("zone_size")]
     middle = shown_size(arms)
     frontier = (Item(f"{stem}-frontier", _frontier(arms, middle)),) if arms.losses() else ()
-    blocks: list[Block] = [("What it bought", frontier)]
+    blocks: list[Block] = [("What it changed", frontier)]
     if len(sizes) > 1:
         for measure, axis, title, name in (
             ("zone_errors", ERRORS, "Errors in the zone", "zone-errors"),
