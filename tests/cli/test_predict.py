@@ -93,7 +93,7 @@ def test_abstaining_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]
         ({"out": "x.txt"}, "`--out` must end in .csv or .parquet"),
         ({"out": "no/where/p.csv"}, "There is no folder"),
         ({"out": "wine.csv"}, "`--out` must not be the data themselves"),
-        ({"decide": "best"}, "`decide` must be 'argmax', 'cost' or 'tuned'; got 'best'"),
+        ({"decide": "best"}, "`decide` must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'"),
         ({"abstain-cost": "1"}, "--abstain-cost belongs to --decide cost"),
     ],
 )
