@@ -211,6 +211,7 @@
   }
 
   function update() {
+    const began = performance.now();
     state.frame = 0;
     if (state.wanted) ExploreModel.setCosts(model, state.wanted);
     state.wanted = null;
@@ -218,7 +219,8 @@
     show();
     clearTimeout(state.later);
     if (state.cancel) state.cancel();
-    state.later = setTimeout(afterwards, 120);
+    // On a slow machine a drag has longer pauses: what can wait must not fall into them.
+    state.later = setTimeout(afterwards, Math.max(120, 4 * (performance.now() - began)));
   }
 
   function show() {
