@@ -14,7 +14,7 @@ import untrue
 from untrue.losses import registry
 
 SOURCE = Path(untrue.__file__).parent.parent
-TOOLS = ("fit", "predict", "audit", "tune")
+TOOLS = {name: home for name, home in untrue._HOME.items() if home.startswith("untrue.tools.")}
 # Names that are looked up when first used, and where they are.
 LATE = {
     "losses": registry.CLASSES | registry.BESIDE,
@@ -36,9 +36,7 @@ def page(module: str) -> str:
     """The Markdown of a module's page."""
     name = module.removeprefix("untrue.")
     if module == "untrue":
-        return _each(
-            "untrue: tools for your own data", {tool: untrue._HOME[tool] for tool in TOOLS}
-        )
+        return _each("untrue: tools for your own data", TOOLS)
     if name in LATE:
         return _each(module, LATE[name])
     found = _package()[name]
