@@ -112,7 +112,7 @@ def _credit(rows: Sequence[Row], digits: str, published: dict[str, float]) -> st
     for name, cost in published.items():
         lines.append([name, format(cost, digits), "", ""])
     return (
-        f"{_markdown(lines)}\n{rows[0]['repetitions']} repetitions of {rows[0]['folds']} folds. "
+        f"{_markdown(lines)}\nTimes repeated: {rows[0]['repetitions']}, {rows[0]['folds']} folds each. "
         "Intervals are over applicants, their costs averaged over the repetitions; differences are "
         "paired.\n"
     )
