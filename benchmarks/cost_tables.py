@@ -111,10 +111,10 @@ def _credit(rows: Sequence[Row], digits: str, published: dict[str, float]) -> st
         lines.append([row["method"], mean, f"{low} to {high}", change])
     for name, cost in published.items():
         lines.append([name, format(cost, digits), "", ""])
+    often = f"Times repeated: {rows[0]['repetitions']}, {rows[0]['folds']} folds each."
     return (
-        f"{_markdown(lines)}\nTimes repeated: {rows[0]['repetitions']}, {rows[0]['folds']} folds each. "
-        "Intervals are over applicants, their costs averaged over the repetitions; differences are "
-        "paired.\n"
+        f"{_markdown(lines)}\n{often} Intervals are over applicants, their costs averaged over the "
+        "repetitions; differences are paired.\n"
     )
 
 
