@@ -20,6 +20,7 @@ from untrue.lab import comparison
 from untrue.lab.data import load
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
+from untrue.losses import registry
 
 UNTRUE = [sys.executable, "-m", "untrue"]
 ONE = ["--device", "cpu", "--jobs", "1", "--threads", "1"]
@@ -65,7 +66,7 @@ def test_it_says_how_many_models_and_ends_with_finding_and_page(
     place, shown = compared
     lines = shown.splitlines()
     assert lines[0].startswith(
-        "compare on digits, scale smoke: 10 models, 0 done already, 10 to train, 1 at a time: how"
+        "compare on digits, scale smoke: 10 models, 0 done already, 10 to train, 1 at a time: the "
     )
     # A slow machine first says how long it will take.
     first = next(line for line in lines if line.startswith("["))
@@ -79,15 +80,18 @@ def test_it_says_how_many_models_and_ends_with_finding_and_page(
     assert (place / "report.html").stat().st_size > 10_000
 
 
-def test_every_model_is_asked_three_times_and_a_regression_once(
+def test_every_model_is_asked_three_times_ours_once_more_and_a_regression_once(
     compared: tuple[Path, str],
 ) -> None:
     with Store.read(compared[0]) as store:
         (sweep,) = store.sweeps()
         assert sweep.name == "compare/digits"
         for result in store.results(sweep):
-            asked = [decision.calibrated for decision in result.decisions]
-            assert asked == ([] if result.config.method == "sosr" else [False, True])
+            asked = [decision.rule for decision in result.decisions]
+            usual = (
+                [] if result.config.method == "sosr" else ["least-cost", "least-cost-calibrated"]
+            )
+            assert asked == usual + ["posterior"] * (result.config.loss in registry.MIXED)
 
 
 def test_the_same_command_makes_nothing_twice_and_report_draws_it_again(

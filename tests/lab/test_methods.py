@@ -139,7 +139,7 @@ def test_the_calibrated_decision_uses_the_temperature_of_the_validation_images(
     assert not np.array_equal(raw, calibrated)
 
 
-@pytest.mark.filterwarnings("ignore:.*the answer to no posterior")
+@pytest.mark.filterwarnings("ignore:.*match no posterior")
 @pytest.mark.parametrize("loss", registry.MIXED)
 def test_a_loss_by_costs_is_also_decided_on_the_posterior_calibrated_after(
     loss: str, digits: Dataset, info: DatasetInfo
