@@ -183,6 +183,7 @@ def test_the_page_shows_budgets_path_and_price_and_escapes_names(
         (["known.csv", "--out", "r.json"], "Missing option '--budget'"),
         (["known.csv", "--budget", BUDGET], "Missing option '--out'"),
         (["known.csv", "--budget", BUDGET, "--out", "r.txt"], "`--out` must end in .json"),
+        (["known.csv", "--budget", BUDGET, "--out", "."], "`--out` must end in .json; got .."),
         (["known.csv", "--budget", "tumor->* <= 5%", "--out", "r.json"], "did you mean 'tumour'"),
         (
             ["known.csv", "--budget", "tumour->benign <= 0.1%", "--out", "r.json"],

@@ -79,7 +79,8 @@ def control(
     from untrue.report.own import control as control_page
     from untrue.tools.deciding.controlled import control_file
 
-    beside = out.with_suffix(".html") if page is None else page
+    # `.` and `..` have no name to put another ending to.
+    beside = page or (out.with_suffix(".html") if out.name else out)
     for path, ending, option in ((out, ".json", "--out"), (beside, ".html", "--page")):
         if path.suffix.lower() != ending:
             raise ArgumentError(f"`{option}` must end in {ending}; got {path}.")
