@@ -181,7 +181,7 @@ def test_expected_costs_are_budgets_too() -> None:
         ({"threshold": -1.0}, "`threshold` must be a number, 0 or more"),
         ({"threshold": "much"}, "`threshold` must be a number, 0 or more.*got 'much'"),
         ({"threshold": math.nan}, "`threshold` must be a number, 0 or more.*got nan"),
-        ({"work": (3.0, 1.0, 10.0)}, "`work` must be 3 numbers, one an exit.*they rise"),
+        ({"work": (3.0, 1.0, 10.0)}, "`work` must be 3 numbers, one per exit.*they rise"),
         ({"work": (1.0, 2.0)}, r"`work` must be 3 numbers.*got \[1.0, 2.0\]"),
     ],
 )

@@ -294,7 +294,7 @@ def read_work(work: Sequence[float] | None, n_exits: int) -> tuple[float, ...] |
     rising = all(a <= b for a, b in zip((0.0, *given), given, strict=False))
     if len(given) != n_exits or not rising or not 0.0 < given[-1] < math.inf:
         raise ArgumentError(
-            f"`work` must be {n_exits} numbers, one an exit: all that is computed up to it, so "
+            f"`work` must be {n_exits} numbers, one per exit: all that is computed up to it, so "
             f"that they rise; got {list(work)}."
         )
     return given

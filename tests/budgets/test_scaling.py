@@ -95,7 +95,7 @@ def test_many_classes_stay_rules() -> None:
 
 def test_bad_multipliers_are_named() -> None:
     budgets = resolve_all(["car->cat <= 1%"], RULES)
-    with pytest.raises(ArgumentError, match=r"must be 1 numbers, one a budget; got shape \(2,\)"):
+    with pytest.raises(ArgumentError, match=r"must be 1 numbers, one per budget; got shape \(2,\)"):
         scaled_penalty(RULES, budgets, [1.0, 2.0])
     for bad in (0.5, np.inf, np.nan):
         with pytest.raises(ArgumentError, match="must be finite and 1 or more; got"):

@@ -206,7 +206,7 @@ def test_deciding_on_the_posterior_counts_the_costs_once() -> None:
         ({"loss": "hinge"}, "`loss` must be 'bilinear' or 'log-bilinear'; got 'hinge'"),
         ({"label_smoothing": 1.0}, r"`label_smoothing` must lie in \[0, 1\); got 1.0"),
         ({"weight": [1.0, 0.0]}, "`weight` must be positive and finite; class 1 has 0"),
-        ({"weight": [1.0]}, "`weight` must be 2 numbers, one a class"),
+        ({"weight": [1.0]}, "`weight` must be 2 numbers, one per class"),
         ({"probs": [[0.5, 0.6]]}, "each row of `probs` must sum to 1; row 0 sums to 1.1"),
         ({"probs": [[0.5, 0.5, 0.0]]}, "one column for each of 2 classes; got 3"),
         ({"penalty": [[0, 1], [1, 0]]}, "`penalty` must be an untrue.Penalty; got list"),

@@ -102,9 +102,9 @@ def test_alpha_is_that_of_the_losses_that_have_one(penalties) -> None:
 @pytest.mark.parametrize(
     ("losses", "weights", "message"),
     [
-        ([], None, "`losses` must hold one loss an exit; got none"),
+        ([], None, "`losses` must hold one loss per exit; got none"),
         ([nn.functional.cross_entropy], None, "must hold modules.*; got function"),
-        ([nn.CrossEntropyLoss()], (1.0, 2.0), r"must be 1 numbers, one an exit; got shape \(2,\)"),
+        ([nn.CrossEntropyLoss()], (1.0, 2.0), r"must be 1 numbers, one per exit; got shape \(2,\)"),
         ([nn.CrossEntropyLoss()], (-1.0,), r"none negative, and not all 0; got \[-1.0\]"),
         ([nn.CrossEntropyLoss()], (0.0,), r"not all 0; got \[0.0\]"),
         (

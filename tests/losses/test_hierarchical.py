@@ -161,7 +161,7 @@ def test_conditional_softmax_gives_probabilities_of_classes(tree, draw) -> None:
         torch.testing.assert_close(F.nll_loss(loss.log_probs(z), y), loss(z, y))
     half = loss.probs(draw(4, K, loss=loss, dtype=torch.bfloat16)[0])
     assert half.dtype == torch.bfloat16
-    with pytest.raises(ArgumentError, match=r"wants 10 logits an example.* have 7 in dimension 1"):
+    with pytest.raises(ArgumentError, match=r"needs 10 logits per example.* have 7 in dimension 1"):
         loss.probs(torch.zeros(2, K))
 
 

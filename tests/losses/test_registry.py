@@ -113,7 +113,7 @@ def test_the_function_with_budgets_takes_multipliers(loss, penalties, draw) -> N
     scaled = functions[0](*given, multipliers=factors, loss=loss, alpha=0.7)
     torch.testing.assert_close(scaled, module(z, y))
     assert scaled > plain[0]
-    with pytest.raises(ArgumentError, match="`multipliers` must be 2 numbers, one a budget"):
+    with pytest.raises(ArgumentError, match="`multipliers` must be 2 numbers, one per budget"):
         functions[0](*given, multipliers=[2.0], loss=loss)
     with pytest.raises(ArgumentError, match="'bilinear' or 'log-bilinear'; got 'hinge'"):
         functions[0](*given, loss="hinge")

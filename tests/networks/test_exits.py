@@ -120,7 +120,7 @@ def test_the_loop_trains_all_exits_by_a_loss_of_several(network) -> None:
 def test_what_does_not_fit_is_refused(network, images) -> None:
     with pytest.raises(ArgumentError, match="`rule` is for 2 exits; the network has 3"):
         network.answer(images, ExitRule(COSTS, 0.5, 2))
-    with pytest.raises(ArgumentError, match="one function an exit, 3; got 1"):
+    with pytest.raises(ArgumentError, match="one function per exit, 3; got 1"):
         network.answer(images, ExitRule(COSTS, 0.5, 3), calibrated=[Temperature(1.0)])
-    with pytest.raises(ArgumentError, match="must be as many, one an exit; got 1 and 0"):
+    with pytest.raises(ArgumentError, match="must be as many, one per exit; got 1 and 0"):
         ExitNetwork([nn.Identity()], [])

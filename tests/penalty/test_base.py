@@ -154,7 +154,7 @@ def test_select_keeps_the_costs_of_the_classes_chosen(make: Any) -> None:
         (lambda p: p.index([0]), "Unknown class"),
         (
             lambda p: p.expected(np.ones((2, 99))),
-            r"shape \(N, \d\), one column a class; got \(2, 99\)",
+            r"shape \(N, \d\), one column per class; got \(2, 99\)",
         ),
         (lambda p: p.expected(torch.ones(2, 99)), r"shape \(N, \d\), .*; got \(2, 99\)"),
         (lambda p: p.expected(np.ones((2, 2, p.n_classes))), r"shape \(N, \d\)"),

@@ -178,7 +178,7 @@ def _guarantee(content: Any, budgets: tuple[Budget, ...]) -> Guarantee:
     given = _object(content, names, "guarantee")
     stated = _list(given["verdicts"], "verdicts")
     if len(stated) != len(budgets):
-        raise DataError(f"`verdicts` must be {len(budgets)}, one a budget; got {len(stated)}.")
+        raise DataError(f"`verdicts` must be {len(budgets)}, one per budget; got {len(stated)}.")
     verdict_names = tuple(f.name for f in dataclasses.fields(Verdict) if f.name != "budget")
     verdicts = []
     for budget, each in zip(budgets, stated, strict=True):
@@ -220,7 +220,7 @@ def _tested(content: Any, n: int) -> TestedRule:
     def each(name: str, read: Any) -> tuple[Any, ...]:
         values = _list(given[name], name)
         if len(values) != n:
-            raise DataError(f"`{name}` of a tested rule must be {n}, one a budget.")
+            raise DataError(f"`{name}` of a tested rule must be {n}, one per budget.")
         return tuple(read(value, name) for value in values)
 
     path = given["path"]

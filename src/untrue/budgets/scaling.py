@@ -84,7 +84,7 @@ def check_multipliers(multipliers: npt.ArrayLike, n: int) -> npt.NDArray[np.floa
     factors = np.asarray(multipliers, dtype=np.float64)
     if factors.shape != (n,):
         raise ArgumentError(
-            f"`multipliers` must be {n} numbers, one a budget; got shape {factors.shape}."
+            f"`multipliers` must be {n} numbers, one per budget; got shape {factors.shape}."
         )
     for factor in factors[~(np.isfinite(factors) & (factors >= 1.0))][:1]:
         raise ArgumentError(f"`multipliers` must be finite and 1 or more; got {factor:g}.")

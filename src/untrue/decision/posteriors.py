@@ -151,7 +151,7 @@ def posterior(
 class Inverted:
     """Posteriors, and for which rows there is none.
 
-    probs (M, k): a row an example, float64. outside (M,): whether its solution left the simplex.
+    probs (M, k): a row per example, float64. outside (M,): whether its solution left the simplex.
     layout: how the examples were given
     """
 
@@ -319,7 +319,7 @@ def _read_weight(weight: ArrayOrTensor, k: int) -> FloatArray:
     weights = to_numpy(weight, "weight")
     if weights.shape != (k,) or weights.dtype.kind not in "fiu":
         raise ArgumentError(
-            f"`weight` must be {k} numbers, one a class; got dtype {weights.dtype} of shape "
+            f"`weight` must be {k} numbers, one per class; got dtype {weights.dtype} of shape "
             f"{weights.shape}."
         )
     weights = weights.astype(np.float64)

@@ -63,7 +63,7 @@ def bilinear_loss(
 
     logits (C), (N, C) or (N, C, d1, ...); target class indices without the C, or probabilities of
     the shape of logits. `penalty` is a `Penalty`, or a (C, C) matrix of costs. With `binary` there
-    is one logit an example, that of class 1 of two, and `target`, of the same shape, is 0 or 1, or
+    is one logit per example, that of class 1 of two, and `target`, of the same shape, is 0 or 1, or
     the probability of class 1.
 
     Costs may differ by example: `costs` is then the `ExamplePenalty` of these examples, or what

@@ -1,7 +1,7 @@
 """The calling contract of `torch.nn.functional.cross_entropy`, for every loss of the house.
 
 `compute` is the way into each of them: `read_batch` turns whatever shapes came in into rows, a
-formula makes one loss a row, and `Batch.finish` turns these into what was asked for.
+formula makes one loss per row, and `Batch.finish` turns these into what was asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REDUCTIONS = ("none", "mean", "sum")
 class Batch:
     """Logits and targets as rows, in the precision that is computed in.
 
-    logits (N, C); one row an example
+    logits (N, C); one row per example
     target (N,): class indices, 0 where ignored; None if targets are probabilities
     probs (N, k): target probabilities, each times the weight of its class; None if indices
     shares (N,): weight of each example, 0 where ignored; None with probabilities, which have theirs
@@ -103,7 +103,7 @@ def read_batch(
     """Check shapes and dtypes, never values, and lay the examples out as rows.
 
     `n_classes` is None for a loss of any number of classes: the logits show how many there are.
-    `n_outputs` is how many logits an example has, if not one a class.
+    `n_outputs` is how many logits an example has, if not one per class.
     """
     check_reduction(reduction)
     soft = check_shapes(logits, target, n_classes, n_outputs)
@@ -197,7 +197,7 @@ def check_logits(logits: Tensor, n_classes: int | None, n_outputs: int | None = 
     found = logits.shape[class_dim]
     if n_outputs is not None and found != n_outputs:
         raise ArgumentError(
-            f"This loss wants {n_outputs} logits an example, one a class and one an inner node, "
+            f"This loss needs {n_outputs} logits per example, one for each class and inner node, "
             f"but `logits` of shape {tuple(logits.shape)} have {found} in dimension {class_dim}."
         )
     if n_outputs is None and n_classes is not None and found != n_classes:
@@ -240,7 +240,7 @@ def weigh(losses: Tensor, shares: Tensor | None, ignored: Tensor | None) -> Tens
 
 
 def two_logits(logits: Tensor, target: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
-    """One logit an example as two, 0 and itself, with the classes in dimension 1.
+    """One logit per example as two, 0 and itself, with the classes in dimension 1.
 
     logits of any shape, target of the same (or logits (N, 1, ...) and target (N, ...)): classes 0
     and 1, or as floating-point numbers the probability of class 1.

@@ -29,7 +29,7 @@ Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 class Hierarchy:
     """A rooted tree whose nodes have names, and some of whose nodes are classes.
 
-    Attributes, for those who compute on the tree (arrays are read-only, one entry a node, nodes in
+    Attributes, to compute on the tree (arrays are read-only, one entry per node, nodes in
     depth-first order, so that the subtree of node v is the block v, ..., v + sizes[v] - 1):
 
     names       name of each node; names[0] is the root

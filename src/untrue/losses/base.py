@@ -16,7 +16,7 @@ class ClassLoss(nn.Module):
     """A loss of logits and class targets.
 
     n_classes   classes that a target may be; None: as many as there are logits
-    n_outputs   logits that an example must have: one a class, unless a loss says otherwise
+    n_outputs   logits that an example must have: one per class, unless a loss says otherwise
     """
 
     weight: Tensor | None

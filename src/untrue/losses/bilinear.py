@@ -121,7 +121,7 @@ class BilinearLoss(MixedLoss):
                 lambda = alpha / (1 - alpha); Galdran et al., MICCAI 2020)
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
     alpha       share of the cost term, 0 (cross-entropy, to the last bit) to 1; may be set later
-    binary      one logit an example, that of class 1 of two, as in `nn.BCEWithLogitsLoss`
+    binary      one logit per example, that of class 1 of two, as in `nn.BCEWithLogitsLoss`
     costs       when it is called: what each answer would cost each example, (N, C), or the
                 `ExamplePenalty` of the batch; in place of the penalty
     the rest    as in `nn.CrossEntropyLoss`

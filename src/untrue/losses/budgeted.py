@@ -78,7 +78,7 @@ def budgeted_loss(
 ) -> Tensor:
     """The bilinear or log-bilinear loss by costs that the budgets' multipliers scale.
 
-    multipliers: one a budget; without them all are 1, and the budgets change nothing. budgets,
+    multipliers: one per budget; without them all are 1, and the budgets change nothing. budgets,
     groups, zone, zone_above, examples: as in `BudgetedLoss`. The other options: as in
     `functional.bilinear_loss`. Budgets are read in each call; `BudgetedLoss` reads them once.
     """

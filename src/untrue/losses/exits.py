@@ -26,8 +26,8 @@ def multi_exit_loss(
 ) -> Tensor:
     """`sum_l w_l L_l(z_l, y) / sum_l w_l` over the exits, the first one first.
 
-    logits: one tensor an exit, each as its loss takes it. losses: one an exit, functions or
-    modules. weights: one an exit, none negative; without them all exits count alike.
+    logits: one tensor per exit, each as its loss takes it. losses: one per exit, functions or
+    modules. weights: one per exit, none negative; without them all exits count alike.
     """
     if isinstance(logits, Tensor) or len(logits) != len(losses):
         given = "one tensor" if isinstance(logits, Tensor) else f"{len(logits)} of them"
@@ -54,7 +54,7 @@ def _shares(weights: Sequence[float] | None, n_exits: int) -> Floats:
     given = np.asarray([1.0] * n_exits if weights is None else weights, dtype=np.float64)
     if given.shape != (n_exits,):
         raise ArgumentError(
-            f"`weights` must be {n_exits} numbers, one an exit; got shape {given.shape}."
+            f"`weights` must be {n_exits} numbers, one per exit; got shape {given.shape}."
         )
     if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
         raise ArgumentError(
@@ -69,9 +69,9 @@ class MultiExitLoss(nn.Module):
 
     paper       Resheff, Mandelbaum, Weinshall, the part on future work: `L_l` is a bilinear loss
                 with the penalty A(l) of `Penalty.for_exit`, all weights alike
-    losses      one an exit, the first exit first: any losses, `nn.CrossEntropyLoss` too. They
+    losses      one per exit, the first exit first: any losses, `nn.CrossEntropyLoss` too. They
                 share a reduction
-    weights     one an exit; only their ratios count. May be set later, or moved by `ExitSchedule`
+    weights     one per exit; only their ratios count. May be set later, or moved by `ExitSchedule`
     when        a network has several exits. With one exit it is that exit's loss
 
     alpha       of all losses that have one; setting it sets them all
@@ -90,7 +90,7 @@ class MultiExitLoss(nn.Module):
         super().__init__()
         given = list(losses)
         if not given:
-            raise ArgumentError("`losses` must hold one loss an exit; got none.")
+            raise ArgumentError("`losses` must hold one loss per exit; got none.")
         for loss in given:
             if not isinstance(loss, nn.Module):
                 raise ArgumentError(

@@ -177,7 +177,7 @@ class ConditionalSoftmaxLoss(ClassLoss):
     when        the network may be built for the hierarchy: it needs `n_outputs` logits, and its
                 probabilities come from `probs`, not from softmax
 
-    n_outputs   logits an example must have: one a class, then one an inner node where classes
+    n_outputs   logits an example must have: one per class, then one per inner node where classes
                 part, the topmost excepted
     outputs     their names, in order
 

@@ -17,7 +17,7 @@ LOSSES: dict[str, type[MixedLoss]] = {"bilinear": BilinearLoss, "log-bilinear": 
 
 
 class LinearHeadLoss(nn.Module):
-    """A linear layer of one logit a class, and `BilinearLoss` or `LogBilinearLoss` of these.
+    """A linear layer of one logit per class, and `BilinearLoss` or `LogBilinearLoss` of these.
 
     in_features  numbers an example comes with
     penalty      a `Penalty`, or a (C, C) matrix of costs: the layer has C outputs

@@ -4,7 +4,7 @@ Only *parting* nodes matter, those with at least two branches that hold classes:
 conditional probability is 1. A class at an inner node is one more branch of that node. What is left
 are the k classes and fewer than k parting nodes; each but the topmost is an *edge*, named after its
 lower end. Edges are laid out level by level, so that everything about a level is a
-slice, and all work is O(k) an example, in as many steps as there are levels. Tables here are
+slice, and all work is O(k) per example, in as many steps as there are levels. Tables here are
 (edges, N), so that adding a row to its parent's is one quick sweep.
 
 A log-sum-exp is kept as `top + rest`, top being one of the logits and rest the logarithm of a sum

@@ -1,6 +1,6 @@
 """Where the classes are in an array: (N, k), (N, k, d1, ...) as the losses take it, or (N,).
 
-Everything that computes on probabilities computes on rows, one an example (or a pixel). Here other
+Everything that computes on probabilities computes on rows, one per example (or a pixel). Here other
 layouts become rows, and what was found for the rows gets the shape of the examples again.
 """
 
@@ -20,7 +20,7 @@ from untrue.metrics.inputs import ArrayOrTensor, is_tensor, to_numpy
 class Layout:
     """How rows were laid out: the shape of the examples, and the dimension of the classes.
 
-    dim None: one number an example, that of the second of two classes
+    dim None: one number per example, that of the second of two classes
     """
 
     shape: tuple[int, ...]

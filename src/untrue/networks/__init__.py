@@ -38,7 +38,7 @@ def build(
     """A network by its name, from inputs (N, *inputs) to logits (N, n_classes).
 
     The paper's: "mnist" (1,256,080 parameters), "cifar10" (2,413,418), "cifar100" (2,503,508: more
-    dropout). "cifar10-released" is the authors' code, with three convolutions a block and one
+    dropout). "cifar10-released" is the authors' code, with three convolutions per block and one
     more dense layer; "digits" is a small one for 8 x 8 images. They take images (N, C, H, W) as
     floats in [0, 1].
     "compact" is a small residual network (0.5 million parameters), for images of any size from
@@ -49,7 +49,7 @@ def build(
     n_classes  outputs, when not the paper's
     inputs     (features,) or (channels, height, width), where the network takes any
     exits      more than 1: an `untrue.networks.exits.ExitNetwork`, which gives a list of logits,
-               one an exit; for the networks whose `Facts` allow it
+               one per exit; for the networks whose `Facts` allow it
 
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080

@@ -25,7 +25,7 @@ class ExitNetwork(nn.Module):
         self.stages, self.heads = nn.ModuleList(stages), nn.ModuleList(heads)
         if not len(self.stages) == len(self.heads) > 0:
             raise ArgumentError(
-                f"`stages` and `heads` must be as many, one an exit; got {len(self.stages)} and "
+                f"`stages` and `heads` must be as many, one per exit; got {len(self.stages)} and "
                 f"{len(self.heads)}."
             )
 
@@ -86,7 +86,7 @@ def check_exits(rule: ExitRule, n_exits: int, calibrated: Sequence[Any] | None) 
         raise ArgumentError(f"`rule` is for {rule.n_exits} exits; the network has {n_exits}.")
     if calibrated is not None and len(calibrated) != n_exits:
         raise ArgumentError(
-            f"`calibrated` must hold one function an exit, {n_exits}; got {len(calibrated)}."
+            f"`calibrated` must hold one function per exit, {n_exits}; got {len(calibrated)}."
         )
 
 

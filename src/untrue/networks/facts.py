@@ -50,7 +50,7 @@ class NetworkSpec:
 
     inputs  (features,), or (channels, height, width) for images
     width   factor on the channels and units of the hidden layers
-    exits   1: a network that gives logits; more: one that gives a list of them, one an exit
+    exits   1: a network that gives logits; more: one that gives a list of them, one per exit
     """
 
     name: str

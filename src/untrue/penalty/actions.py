@@ -139,7 +139,7 @@ class Actions(ABC):
         array = real_numbers(probs, "`probs`")
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise PenaltyError(
-                f"`probs` must have shape (N, {self.n_classes}), one column a class; got "
+                f"`probs` must have shape (N, {self.n_classes}), one column per class; got "
                 f"{array.shape}."
             )
         return self._expected(array)

@@ -50,7 +50,7 @@ def number_column(values: Any, what: str) -> Floats:
             column = column.astype(np.float64)
     if column.ndim != 1 or column.dtype.kind not in "iufb":
         raise PenaltyError(
-            f"{what} must be numbers, one an example; got {column.dtype} of shape {column.shape}."
+            f"{what} must be numbers, one per example; got {column.dtype} of shape {column.shape}."
         )
     return column.astype(np.float64)
 

@@ -233,7 +233,7 @@ class Penalty(ABC):
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) not in (1, 2) or shape[-1] != self.n_classes:
             raise PenaltyError(
-                f"`probs` must have shape (N, {self.n_classes}), one column a class; got {shape}."
+                f"`probs` must have shape (N, {self.n_classes}), one column per class; got {shape}."
             )
 
     def normalized(self, how: Normalization) -> Penalty:

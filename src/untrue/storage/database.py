@@ -1,4 +1,4 @@
-"""Entries in an SQLite file: write-ahead log, one transaction an entry, one table.
+"""Entries in an SQLite file: write-ahead log, one transaction per entry, one table.
 
     entries    id, kind, key, label, facts, arrays, data, checksum
 

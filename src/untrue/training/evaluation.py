@@ -17,7 +17,7 @@ from untrue.training.examples import Examples, input_tensor, network_input
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 """Outputs (N, n_outputs) and labels (N,) to the mean loss, or to the losses (N,). A
-`MultiExitLoss` takes a list of outputs, one an exit."""
+`MultiExitLoss` takes a list of outputs, one per exit."""
 EVALUATION_BATCH = 512
 
 

@@ -14,7 +14,7 @@ RISE = 0.25
 
 
 def make_optimizer(network: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Kernels and matrices decay; biases and normalisations, one number a channel, do not."""
+    """Kernels and matrices decay; biases and normalisations, one number per channel, do not."""
     parameters = [p for p in network.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},

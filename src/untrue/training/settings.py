@@ -26,7 +26,7 @@ class Settings:
     """How to train, whatever the network, the loss, the examples and the seed.
 
     epochs         passes over the training examples, at most
-    batch_size     examples a step; the last batch of an epoch may be smaller
+    batch_size     examples per step; the last batch of an epoch may be smaller
     learning_rate  the greatest, where a schedule changes it
     optimizer      "adam", "adamw" or "sgd" (Nesterov's, with `momentum`)
     weight_decay   of kernels and matrices, never of biases and normalisations
