@@ -1,7 +1,6 @@
 """NumPy's files, .npy and .npz: plain arrays, never a pickle, no larger than the header states.
 
-A header may promise any shape. It is held against the bytes that are there before memory is asked
-for.
+A header may state any shape. It is compared with the size of the file before memory is allocated.
 """
 
 from __future__ import annotations

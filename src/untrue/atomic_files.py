@@ -131,7 +131,7 @@ def check_parent(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two names change places in one step; False where the system has no such step."""
+    """Exchange two names in one step; False where the system has no such step."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -150,7 +150,7 @@ def _force(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some file systems know no such order; a full or broken disk is another matter.
+        # Some file systems cannot do this; a full or broken disk is another matter.
         if error.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
             raise type(error)(error.errno, error.strerror, str(path)) from None
     finally:

@@ -1,4 +1,4 @@
-"""Objectives and metrics for LightGBM and XGBoost: boosted trees that mind what a mistake costs.
+"""Objectives and metrics for LightGBM and XGBoost: boosted trees trained by what a mistake costs.
 
 One object serves both interfaces of a library, because the arguments show which one is calling:
 
@@ -22,7 +22,7 @@ Under an objective that is not its own LightGBM predicts raw scores: `probs(raw)
 probabilities. XGBoost does so by itself if "multi:softprob" is named beside `obj`.
 
 Both libraries take one second derivative per class. That of the cost terms can be negative, and a
-tree that divides by it is lost; so they get `reference.hessian_bounds`, which lies above it, is
+tree that divides by it fails; so they get `reference.hessian_bounds`, which lies above it, is
 never negative and is the cross-entropy's own at alpha = 0. It is scaled as the library scales its
 own (LightGBM by k / (k - 1), XGBoost by 2) and at least 1e-16, XGBoost's floor.
 
@@ -77,7 +77,7 @@ def lightgbm_objective(
 ) -> Objective:
     """An objective for `lightgbm.train` (as `params["objective"]`) and for `LGBMClassifier`.
 
-    penalty: a `Penalty` or a (k, k) matrix whose classes stand in the order of the codes 0, 1, ...
+    penalty: a `Penalty` or a (k, k) matrix whose classes are in the order of the codes 0, 1, ...
     With `classes`, the labels in the order of their codes (of an `LGBMClassifier`: sorted), a
     penalty with names is matched by name, and rules by label, `{(true, predicted): cost}`, may be
     given. An estimator with a penalty that has names needs `classes`.

@@ -9,7 +9,7 @@ from typing import Any
 
 from untrue.errors import ArgumentError, nearest
 
-# Far above any use: a slip of the pen ends here, not deep inside a library or with full memory.
+# Far above any use: a typing error is found here, not deep inside a library or with full memory.
 MOST = 10**9
 MOST_REPETITIONS = 10_000
 MOST_RESAMPLES = 10**6

@@ -80,8 +80,8 @@ class ExitRule:
         return given if isinstance(given, float) else given[number - 1]
 
     def answer(self, probs: Any, number: int) -> tuple[IntArray, FloatArray, BoolArray]:
-        """What exit `number` (from 1) says of probabilities (n, k): labels, what each is expected
-        to cost, and whether it stops there. All (n,)."""
+        """What exit `number` (from 1) answers for probabilities (n, k): labels, the expected
+        cost of each, and whether it stops there. All (n,)."""
         scores = read_scores(probs, "probs", self.penalty.n_classes)
         labels = np.asarray(decide(scores, self.penalty))
         costs = np.empty(len(labels))
@@ -208,7 +208,7 @@ def find_exit_rule(
     """The rule with the largest threshold that can be shown to keep the budgets.
 
     With probability `confidence` over the draw of these examples, the true rates of all budgets
-    are within their limits. One half of them, drawn at random with the seed, says which thresholds
+    are within their limits. One half of them, drawn by the seed, decides which thresholds
     are tried; the other tests them, from the smallest on, and the last before the first that fails
     is taken: fixed-sequence testing (learn-then-test, Angelopoulos et al. 2021). The bounds are
     those of `Budget.resolve(penalty).judge`. A count of errors is a share of all examples given.

@@ -22,7 +22,7 @@ from typing import Any
 
 from untrue.errors import DataError, UntrueError
 
-# So much of a library's message is shown.
+# How much of a library's message is shown.
 LONGEST_REASON = 200
 LARGEST_TEXT = 2**28
 # Parts of a dotted key in TOML: the memory that the standard library's reader takes is quadratic.
@@ -74,7 +74,7 @@ def with_path(path: str | Path, error: UntrueError) -> str:
 
 
 def check_regular(path: Path, kind: type[UntrueError] = DataError) -> os.stat_result:
-    """A plain file: a pipe would be waited for without end, a device read without end."""
+    """Check that it is a plain file: reading a pipe or a device may never end."""
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
         raise kind(f"{path} is a folder, not a file.")
@@ -153,7 +153,7 @@ def shown(name: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Text for a terminal: what would move its cursor, or turn the writing round, is escaped.
+    """Text for a terminal: what would move its cursor, or reverse the text, is escaped.
 
     >>> visible("a\\tb\\x1b[2J")
     'a\\\\tb\\\\x1b[2J'

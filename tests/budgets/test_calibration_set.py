@@ -98,7 +98,7 @@ def test_tables_go_by_their_columns(pool, data) -> None:
     np.testing.assert_array_equal(
         numbered(probs), control(probs, codes, budgets=BUDGET, penalty=COSTS)(probs)
     )
-    with pytest.raises(ArgumentError, match="`probs` names 'p', a class the penalty does not know"):
+    with pytest.raises(ArgumentError, match="`probs` names 'p', which is no class of the penalty"):
         control(table.set_axis(["p", "q", "r", "s"], axis=1), names, budgets=BUDGET, penalty=COSTS)
 
 

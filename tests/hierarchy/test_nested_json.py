@@ -68,7 +68,7 @@ def test_depth_does_not_matter() -> None:
         ("[x]", r"line 1: expected a name in quotes; got 'x\]'"),
         ('["a]', "line 1: expected value or end; got '\"a]'"),
         ("[1}", "expected comma or end; got '}'"),
-        ('{"a": 1, "a": 2}', '"a" stands twice in one object'),
+        ('{"a": 1, "a": 2}', '"a" is given twice in one object'),
     ],
 )
 def test_errors_say_where_and_what(text: str, message: str) -> None:

@@ -145,7 +145,7 @@ def test_leaves_stand_in_the_order_in_which_the_nesting_names_them() -> None:
     [
         ({}, "needs at least one class; got none"),
         (["a", "b"], "Expected nested mappings; got list"),
-        ({"a": {"b": 3}}, "Below 'b' stands 3: expected names or a mapping"),
+        ({"a": {"b": 3}}, "3 is below 'b'; expected names or a mapping"),
         ({"a": [["b", "c"]]}, r"names must be strings; got \['b', 'c'\] \(list\) in 'a'"),
         ({"a": {1: []}}, r"names must be strings; got 1 \(int\) in 'a'"),
         ({"a": ["b", ""]}, "names must not be empty; got '' in 'a'"),
@@ -171,12 +171,12 @@ def test_json_holds_a_nesting_or_edges(content: Any, tmp_path: Path) -> None:
     [
         ("", "not readable as JSON: line 1: expected value; got 'the end of the file'"),
         ('{"a":\n["b"', "line 2: expected comma or end; got 'the end of the file'"),
-        ('{"a": ["b"], "a": ["c"]}', '"a" stands twice in one object'),
+        ('{"a": ["b"], "a": ["c"]}', '"a" is given twice in one object'),
         ('"a"', r"expected nested objects or a list of \[parent, child\] pairs"),
         ("3", "expected nested objects"),
         ("[]", "needs at least one class"),
         ('[["a", "b", "c"]]', "An edge is a .* pair"),
-        ('{"a": {"b": 7}}', "Below 'b' stands 7"),
+        ('{"a": {"b": 7}}', "7 is below 'b'"),
     ],
 )
 def test_json_errors_name_the_file(text: str, message: str, tmp_path: Path) -> None:

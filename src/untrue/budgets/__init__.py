@@ -1,7 +1,7 @@
 """Error budgets: how often a kind of mistake may happen, stated in words and checked by counts.
 
-`Budget.parse("tumour->benign <= 0.5%")` is what a person says; `budget.resolve(penalty)` knows
-which cells of a confusion matrix that is about, gives its rate with an upper confidence bound, and
+`Budget.parse("tumour->benign <= 0.5%")` reads a budget; `budget.resolve(penalty)` finds
+the cells of a confusion matrix that it is about, gives its rate with an upper confidence bound, and
 judges. `scaled_penalty` makes a budget's mistakes costlier, by a multiplier each. Needs no torch.
 """
 

@@ -13,7 +13,7 @@
             |  number "errors"         in the data judged; not with "<-"
             |  number                  expected cost only
 
-Spaces do not matter; "≤", "→" and "←" will do.
+Spaces do not matter; "≤", "→" and "←" work too.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Budget:
         zone_above  or: mistakes that cost more than this; without either, more than the cheapest
                     that costs anything (all of these if they cost alike)
         examples    how many examples a count of errors is about: that of the part of the data for
-                    which it was stated. Other parts are held to the same rate. Without it a count
+                    which it was stated. Other parts are judged by the same rate. Without it a count
                     is about whatever confusion matrix is judged.
         """
         from untrue.budgets.resolved import resolve
@@ -245,7 +245,7 @@ class _Reader:
             self._fail("an expected cost is a plain number, in the units of the penalty")
         if kind != "cost" and unit == "cost":
             self.at = start
-            self._fail(f'say of what: "{found}%" is a share, "{found} errors" a count')
+            self._fail(f'give a unit: "{found}%" is a share, "{found} errors" a count')
         return number, unit
 
     def _take(self, pattern: re.Pattern[str]) -> str:

@@ -1,4 +1,4 @@
-"""What people hand in to `control`: probabilities and the truth, as codes or as names."""
+"""The input of `control`: probabilities and the truth, as codes or as names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from untrue.penalty.base import check_classes
 
 Answers = Literal["codes", "names", "numbers"]
 
-# Columns in another order must fit so much better, in accuracy, to be taken for the right ones.
+# Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
 LEAST_PROB = 1e-12
 
@@ -85,7 +85,7 @@ def read_probs(probs: Any, n_classes: int) -> npt.NDArray[np.floating[Any]]:
 
 
 def column_names(table: Any) -> list[str] | None:
-    """The names of a table's columns, pandas' or polars'; None where they are mere numbers."""
+    """The names of a table's columns, pandas' or polars'; None where they are only numbers."""
     columns = getattr(table, "columns", None)
     if columns is None or not hasattr(table, "to_numpy") or len(columns) < 2:
         return None
@@ -103,7 +103,7 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
 
 
 def calibrated(probs: npt.NDArray[Any], temperature: float) -> FloatArray:
-    """`p^(1/T)`, scaled to sum to 1; nothing is quite impossible, whatever a model says."""
+    """`p^(1/T)`, scaled to sum to 1; no class has a probability of exactly 0."""
     powers = np.log(np.maximum(probs.astype(np.float64), LEAST_PROB)) / temperature
     powers = np.exp(powers - powers.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -156,7 +156,7 @@ def _in_order(penalty: Penalty | None, names: tuple[str, ...], where: str) -> Pe
     for name in names:
         if name not in penalty.classes:
             hint = nearest(name, penalty.classes) or "."
-            raise ArgumentError(f"{where} names {name!r}, a class the penalty does not know{hint}")
+            raise ArgumentError(f"{where} names {name!r}, which is no class of the penalty{hint}")
     if len(names) != penalty.n_classes:
         raise ArgumentError(
             f"{where} must name all {penalty.n_classes} classes of the penalty; got {len(names)}."
@@ -175,7 +175,7 @@ def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, 
     )
     position = {name: i for i, name in enumerate(names)}
     if number and not position.keys() & set(values.tolist()):
-        # No class goes by such a number: they are positions, and some lie outside.
+        # No class has such a number as its name: they are positions, and some lie outside.
         return read_labels(labels, "target", k).astype(np.int64), "codes"
     for value in values.tolist():
         if value not in position:
@@ -192,7 +192,7 @@ def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, 
 def _check_order(
     probs: npt.NDArray[np.floating[Any]], codes: IntArray, names: tuple[str, ...]
 ) -> None:
-    """Refuse columns that are plainly in the order of sorted names, as scikit-learn has them."""
+    """Refuse columns that are clearly in the order of sorted names, as scikit-learn has them."""
     order = sorted(range(len(names)), key=lambda i: names[i])
     if order == list(range(len(names))):
         return

@@ -1,4 +1,4 @@
-"""What the path part lets one expect of a rule on the test part: its rates, its chance to fail.
+"""What to expect of a rule on the test part, by the path part: its rates, its chance to fail.
 
 These are estimates that choose which rules are tested, and in which order. The guarantee does not
 rest on them.
@@ -26,7 +26,7 @@ _KNOWN: dict[tuple[float, float], dict[int, int]] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlook:
-    """Of T rules and B budgets on a test part to come.
+    """For T rules and B budgets, on a future test part.
 
     rates    (T, B) estimated rates; mean costs for cost budgets
     tested   (T, B) examples, or answers, that the test part will have for it
@@ -122,8 +122,8 @@ def failing(
     """Chance that `of` examples with errors at these rates do not show that limit at `alpha`.
 
     Where they are too few to show anything: as if they were just enough, since the test part may
-    have some more by chance. Few answers of a precision budget are the rule's own doing, though,
-    and count as a sure failure, the fewer the surer.
+    have some more by chance. For a precision budget the rule itself makes the answers few:
+    that counts as a failure, the more likely the fewer there are.
     """
     least = examples_needed(limit, 1 - alpha)
     if least is None:

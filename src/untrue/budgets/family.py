@@ -165,7 +165,7 @@ class Part:
     chances: FloatArray | None
 
     def answers(self, multipliers: FloatArray) -> IntArray:
-        """(n,) Classes, -1 for no answer: what `decide` says by the scaled costs."""
+        """(n,) Classes, -1 for no answer: as `decide` gives by the scaled costs."""
         expected = self.base.copy()
         for more, charge in zip((multipliers - 1.0).tolist(), self.charges, strict=True):
             if more:
@@ -175,7 +175,7 @@ class Part:
     def without_settled(self, greatest: FloatArray) -> tuple[Part, Part, IntArray]:
         """(open, settled, the answers of the settled), for multipliers of at most `greatest` (B,).
 
-        An answer that is least with no multiplier stays so, and stays cheaper than silence, if it
+        An answer that is least with no multiplier stays so, and stays cheaper than no answer, if it
         is no more costly than any other even when its own charges, and no others', are scaled most.
         """
         plain = answer(self.base, self.probs, None)
@@ -217,7 +217,7 @@ class Part:
         return np.asarray(found[0] - found[1])
 
     def tally(self, answers: list[IntArray]) -> Counts:
-        """What answers, (n,) for each rule, come to."""
+        """The counts of answers, (n,) for each rule."""
         family, rules = self.family, len(answers)
         n, n_budgets = len(self.target), len(family.budgets)
         errors = np.zeros((rules, n_budgets), dtype=np.int64)

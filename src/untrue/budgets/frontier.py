@@ -2,8 +2,8 @@
 
 Everything here looks at the path part alone. Of each rule it estimates the chance that the test
 part will fail to show its budgets, and how good its answers are; a path is the Pareto frontier of
-the two (Laufer-Goldenberg et al., ICLR 2023), ordered by that chance. Where several budgets pull
-against each other, so that the path part cannot say which compromise will pass, a few paths from
+the two (Laufer-Goldenberg et al., ICLR 2023), ordered by that chance. Where several budgets
+conflict, so that the path part cannot show which compromise will pass, a few paths from
 different starts share the level at which they are tested. A poor estimate makes paths that cost
 more than they must, never ones that break the guarantee.
 """
@@ -26,14 +26,14 @@ LEAST, MOST = -8.0, 24.0
 # The search for several budgets aims at these chances to fail, in small steps of the multipliers.
 LEVELS = tuple((1 / (1 + np.exp(np.arange(-7.0, 28.0, 1.0)))).tolist())
 ROUNDS, STEP = 3, 1.0
-# Rules on a path: so many at most, and of those that hardly can fail.
+# The most rules on a path, and the most of those that can hardly fail.
 LONGEST, SURE_STEPS, SURE, LOST, MOST_BETWEEN = 80, 12, 1e-5, 0.9999, 4
 # With one budget: the powers looked at first, how far the path part may be wrong about where the
 # test part decides, and so many rules there.
 GRAIN, MARGIN, LONGEST_LINE = 0.5, 1.5, 120
 # The rule without multipliers is the first that is looked at.
 PLAIN = 0
-# With fewer examples than this, probabilities say more about the answers than what was seen.
+# With fewer examples than this, probabilities predict the answers better than what was seen.
 FEW = 500
 # Several paths only if the safest rule may fail by more than this; numbers of paths to choose from.
 DOUBT, STARTS, SCENARIOS = 0.02, (1, 2, 3, 5), 64
@@ -92,7 +92,7 @@ class _Seen:
         self._outlook: Outlook | None = None
 
     def add(self, multipliers: FloatArray) -> slice:
-        """Look at more rules; where they stand."""
+        """Look at more rules; returns their positions."""
         start = len(self.multipliers)
         if len(multipliers):
             counts = self.part.counts(multipliers)
@@ -172,7 +172,7 @@ def _follow(seen: _Seen) -> None:
         for _ in range(ROUNDS):
             at = seen.add(1 + np.where(power > LEAST, 2**power, 0.0)[None]).start
             moves = np.clip(_moves(seen, at, level), -STEP, STEP)
-            # The first step off the ground is a great one: below some power nothing happens.
+            # The first step is large: below some power nothing changes.
             power = np.where((power <= LEAST) & (moves > 0), -3.0, power + moves)
             power = np.clip(power, LEAST, MOST)
 
@@ -198,7 +198,7 @@ def _moves(seen: _Seen, t: int, level: float) -> FloatArray:
 
 
 def _between(seen: _Seen) -> FloatArray:
-    """Rules half way between neighbours on the frontier, where passing is neither sure nor lost."""
+    """Rules half way between neighbours on the frontier where passing is uncertain."""
     chosen = seen.frontier(seen.failing)
     failing, above = seen.failing[chosen], seen.multipliers[chosen] - 1.0
     open_ = (failing[1:] > SURE) & (failing[:-1] < 0.999)

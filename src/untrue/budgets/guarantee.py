@@ -1,4 +1,4 @@
-"""What a decision rule promises, and what it was shown by."""
+"""What a decision rule guarantees, and the evidence for it."""
 
 from __future__ import annotations
 

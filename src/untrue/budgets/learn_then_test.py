@@ -152,7 +152,7 @@ def control(
 
 
 def split(n: int, path_share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Positions of the path part and of the test part: plainly random, not by class.
+    """Positions of the path part and of the test part: purely random, not by class.
 
     Numbers of a class that were fixed in advance would not be those of independent draws.
     """
@@ -204,7 +204,7 @@ def _closest(tested: Tested, limits: FloatArray) -> int:
 
 
 def _silence_needed(paths: Sequence[Path]) -> float | None:
-    """How often a rule that may abstain would, if one is likely to pass; by the path part."""
+    """The share of cases on which a rule may have to abstain to pass; by the path part."""
     likely = [
         (int(path.counts.abstained[t]), path.counts.n)
         for path in paths
@@ -218,7 +218,7 @@ def _zone(zone: Zone | None, data: CalibrationSet) -> Any:
 
 
 def _abstain_cost(abstain: bool | float, data: CalibrationSet) -> float | None:
-    """The price of no answer. True: that of the costliest mistake, so that only budgets ask it."""
+    """The price of no answer. True: that of the costliest mistake, so that budgets cause it."""
     if isinstance(abstain, bool | np.bool_):
         return (data.penalty.greatest or 1.0) if abstain else None
     return check_number("abstain", abstain, 0.0)

@@ -20,7 +20,7 @@ from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.zone import zone_penalty, zone_threshold
 
-# A mean over so many cells is mean enough, and quick.
+# A mean over so many cells is exact enough, and fast.
 MOST_CELLS = 2**21
 
 GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"
@@ -28,7 +28,7 @@ GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Mistakes about the classes of `true` (k,) that say one of `predicted` (k,)."""
+    """Mistakes about the classes of `true` (k,), predicted as one of `predicted` (k,)."""
 
     true: BoolArray
     predicted: BoolArray
@@ -100,7 +100,7 @@ def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) 
             )
         known = list(dict.fromkeys([*penalty.classes, *hierarchy.names]))
     elif isinstance(groups, Mapping):
-        # A group that shares its name with a class goes by "NAME (group)", as in a `Hierarchy`.
+        # A group that shares its name with a class is called "NAME (group)", as in a `Hierarchy`.
         own = {f"{g} (group)" if g in penalty.classes else str(g): g for g in groups}
         if name in own:
             found = class_indices(groups[own[name]], k, "groups", penalty.classes)
@@ -123,7 +123,7 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
             raise ArgumentError(
                 f"{shown}: the hierarchy has no groups between its root and classes."
             )
-        # The coarsest groups all part at one node, and no other node is as high: height tells.
+        # The coarsest groups all part at one node, and no other node is as high.
         heights = np.arange(hierarchy.max_height + 1)
         return TreePenalty(hierarchy, (heights > hierarchy.max_height - level).astype(np.float64))
     if not isinstance(groups, Mapping):

@@ -28,7 +28,7 @@ __all__ = ["GroupsLike", "ResolvedBudget", "resolve", "resolve_all"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedBudget:
-    """A `Budget` that knows its classes; made by `budget.resolve(penalty)`.
+    """A `Budget` over the classes of a penalty; made by `budget.resolve(penalty)`.
 
     region    the cells it is about; for an expected cost the penalty itself
     of        (k,) the classes whose examples it is a share of: true ones; for a precision budget
@@ -68,7 +68,7 @@ class ResolvedBudget:
         return self.judge(confusion, None).rate
 
     def limit(self, confusion: ConfusionLike | None = None) -> float:
-        """The limit in the units of the rate; a count without `examples` asks the matrix."""
+        """The limit in the units of the rate; a count without `examples` needs the matrix."""
         budget = self.budget
         if budget.unit == "%":
             # In decimals: 7 of 1000 must be found within 0.7%, which 0.7 / 100 is just below.
@@ -144,12 +144,12 @@ class ResolvedBudget:
             if confidence is not None:
                 lower = share_lower_bound(errors, of, confidence)
                 upper = share_bound(errors, of, confidence)
-        # The bound of nothing may be within a limit of 100 %; still nothing was seen to be kept.
+        # Without examples the bound may be within a limit of 100 %; still nothing was shown.
         kept = bool(of) and upper <= limit
         return Verdict(self.budget, errors, of, rate, lower, upper, limit, kept, confidence)
 
     def examples_needed(self, limit: float, confidence: float = 0.95) -> int | None:
-        """So many examples of those it is a share of, without an error, show it; None: never."""
+        """How many of the examples it is a share of, without an error, show it; None: never."""
         region = self.region if self.budget.kind == "cost" else None
         return examples_needed(
             limit, confidence, region.greatest if isinstance(region, Penalty) else None
@@ -239,7 +239,7 @@ def resolve_all(
     """Budgets, or texts of budgets, over a penalty: at least one, none twice."""
     stated = [budgets] if isinstance(budgets, Budget | str) else list(budgets)
     if not stated:
-        raise ArgumentError('`budgets` is empty; give at least one, "zone <= 1%" say.')
+        raise ArgumentError('`budgets` is empty; give at least one, such as "zone <= 1%".')
     parsed = [Budget.of(budget) for budget in stated]
     for number, budget in enumerate(parsed):
         if budget in parsed[:number]:

@@ -47,7 +47,7 @@ class DecisionRule:
                   whole numbers), as `target` was
     guarantee     what holds, with what confidence, and from how many examples
 
-    `rule(probs)` takes (N, k), or (N,) for two classes, and a table's columns by name; -1 stands
+    `rule(probs)` takes (N, k), or (N,) for two classes, and a table's columns by name; -1
     where it gives no answer. `rule.costs` are the scaled costs.
     """
 

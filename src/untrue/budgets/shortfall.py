@@ -13,7 +13,7 @@ from untrue.budgets.verdict import Verdict
 from untrue.metrics.bounds import most_errors
 from untrue.metrics.inputs import IntArray
 
-# Nobody waits for more examples than this.
+# More examples than this are too many to suggest.
 MOST = 10**8
 
 
@@ -25,7 +25,7 @@ def shortfall(
 ) -> str:
     """Sentences: which budgets, why, and the ways out; `rule` is the closest.
 
-    silence  share of the cases in which a rule that may abstain would, if that is likely to do
+    silence  share of the cases on which a rule has to abstain to pass, if that is likely to help
     """
     found = rule.guarantee
     share = found.test_examples / found.examples
@@ -111,7 +111,7 @@ def _none(budget: ResolvedBudget) -> str:
 
 
 def _enough(verdict: Verdict, confidence: float) -> int | None:
-    """So many examples would show the limit at the rate that was seen; None: too many."""
+    """How many examples would show the limit at the rate that was seen; None: too many."""
     if verdict.budget.kind == "cost":
         # The bound comes down to the rate with the square root of the number.
         ratio = (verdict.upper - verdict.rate) / (verdict.limit - verdict.rate)

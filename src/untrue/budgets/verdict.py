@@ -41,7 +41,7 @@ class Verdict:
     def excess(self) -> float:
         """How far `upper` is beyond the limit, relative to it: 0 at the limit, 1 at twice that.
 
-        A limit of nothing is taken for one error. -1 at the least; nan without examples.
+        A limit of 0 counts as one error. -1 at the least; nan without examples.
         """
         if not self.of or math.isnan(self.upper):
             return math.nan

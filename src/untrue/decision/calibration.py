@@ -1,4 +1,4 @@
-"""Temperature: probabilities as sure as they are right."""
+"""Temperature: probabilities that match how often the model is right."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def calibrate(
     if loss.separable:
         n = loss.total
         allowed = math.log((n + 2) / (n + 1))
-        # Few examples, many ties: never ask for more loss than there is to lose.
+        # With few examples and many ties less loss than that may be possible.
         excess = min(allowed, 0.5 * (loss.value(0.0) - loss.floor))
         inverse = _root(lambda b: loss.floor + excess - loss.value(b), usual)
     elif loss.slope(0.0) >= 0:

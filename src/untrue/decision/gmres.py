@@ -15,7 +15,7 @@ STEPS, STARTS, RESIDUAL = 60, 6, 1e-13
 def gmres(
     apply: Callable[[FloatArray], FloatArray], right: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Solutions (n, k) of n systems at once, and which rows did not come to one."""
+    """Solutions (n, k) of n systems at once, and which rows have none."""
     found = start.copy()
     scale = np.linalg.norm(right, axis=1)
     for _ in range(STARTS):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Costs: TypeAlias = "Penalty | ExamplePenalty | Actions"
 
-# An accelerator is asked seldom, with much: 128 MB of float64 at a time.
+# An accelerator gets few large blocks: 128 MB of float64 each.
 _DEVICE_BLOCK = 2**24
 
 
@@ -78,7 +78,7 @@ def decide(
     dim                  the dimension of the classes, as in the losses: (N, k, d1, ...) gives
                          (N, d1, ...). -1 for (..., k)
     binary               `probs`, of any shape, are those of the second of two classes. With a
-                         penalty of two classes (N,) and (N, 1) are understood so unasked.
+                         penalty of two classes (N,) and (N, 1) mean this by default.
 
     Among decisions of equal cost (up to rounding) the most probable class wins, then the first: a
     penalty with one cost for all mistakes decides as argmax does. Computed in float64, a block of
@@ -186,7 +186,7 @@ def _check_left(total: FloatArray, first: int) -> None:
     if not (total > 0).all():
         row = first + int(np.argmin(total > 0))
         raise DataError(
-            f"`priors` gives no share to any class that row {row} of `probs` thinks possible."
+            f"`priors` gives no share to any class that is possible in row {row} of `probs`."
         )
 
 

@@ -171,7 +171,7 @@ def invert(
     dim: int = 1,
     binary: bool = False,
 ) -> Inverted:
-    """`posterior` with the rows that have none, for those who count them; it warns of nothing."""
+    """`posterior`, with the rows that have none; gives no warning."""
     if not isinstance(penalty, ExamplePenalty):
         check_penalty(penalty)
     k = penalty.n_classes
@@ -272,7 +272,7 @@ class _System:
         """The same by products with A."""
 
         def apply(zeta: FloatArray) -> FloatArray:
-            # A penalty takes costs for no less than nothing: each sign on its own.
+            # `expected` never gives less than 0: each sign on its own.
             plus = penalty.expected(np.maximum(zeta, 0.0))
             return self.times(zeta, plus - penalty.expected(np.maximum(-zeta, 0.0)))
 

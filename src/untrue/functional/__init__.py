@@ -7,7 +7,7 @@
 it costs to predict j when the truth is i (Resheff, Mandelbaum and Weinshall, *Every Untrue Label is
 Untrue in its Own Way*). Arguments and reductions are those of `torch.nn.functional.cross_entropy`.
 
-The rivals' formulas stand in `untrue.losses`, each beside its module; they are found here too, by
+The rivals' formulas are in `untrue.losses`, each next to its module; they are found here too, by
 the list of losses (`untrue.losses.registry`).
 """
 
@@ -68,7 +68,7 @@ def bilinear_loss(
 
     Costs may differ by example: `costs` is then the `ExamplePenalty` of these examples, or what
     each answer would cost each of them, in the shape of logits. It takes the place of the penalty;
-    the right answer is free, whatever stands there.
+    the right answer is free, whatever is given there.
 
     >>> import torch
     >>> logits, target = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
@@ -94,7 +94,7 @@ def log_bilinear_loss(
     label_smoothing: float = 0.0,
     binary: bool = False,
 ) -> Tensor:
-    """`(1 - alpha) CE - alpha y'A log(1 - p)`: charges above all confidence in a costly class.
+    """`(1 - alpha) CE - alpha y'A log(1 - p)`: charges mainly confidence in a costly class.
 
     Arguments as in `bilinear_loss`.
     """
@@ -112,7 +112,7 @@ def mixed_loss(
     binary: bool = False,
 ) -> Tensor:
     """Either loss, by the C kernel where it applies, by the formulas elsewhere."""
-    if not 0.0 <= options.alpha <= 1.0:  # compiled code can follow this much, and its changes
+    if not 0.0 <= options.alpha <= 1.0:  # torch.compile can trace this comparison
         check_number("alpha", options.alpha, 0.0, 1.0)
     costs = as_costs(penalty, logits)
     if binary:

@@ -1,4 +1,4 @@
-"""The calling contract of `torch.nn.functional.cross_entropy`, for every loss of the house.
+"""The calling contract of `torch.nn.functional.cross_entropy`, for every loss of this package.
 
 `compute` is the way into each of them: `read_batch` turns whatever shapes came in into rows, a
 formula makes one loss per row, and `Batch.finish` turns these into what was asked for.
@@ -125,7 +125,7 @@ def read_batch(
     flat = flat.masked_fill(ignored, 0)
     if weight is None:
         shares = (~ignored).to(z.dtype)
-    else:  # not by brackets, which would take -1 for the last class
+    else:  # not by indexing, which would take -1 for the last class
         shares = weight.index_select(0, flat).masked_fill(ignored, 0.0)
     return Batch(z, flat, None, shares, ignored, shape, dtype, reduction)
 

@@ -1,4 +1,4 @@
-"""A loss as data, and its plain evaluation: differentiable as often as one likes.
+"""A loss as data, and its plain evaluation: differentiable any number of times.
 
 This is the form that `torch.compile`, `torch.func` and second derivatives see; `fused` is the
 same mathematics for everyday training.

@@ -83,7 +83,7 @@ class _Fused(torch.autograd.Function):
         z, gradient = ctx.saved_tensors
         formula: Formula = ctx.formula
         if torch.is_grad_enabled():
-            # Somebody will differentiate again: give them the formula, not its value.
+            # A second derivative will be taken: it needs the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
             return None, *torch.autograd.grad(again, z, upstream, create_graph=True), None
         factor = (upstream.unsqueeze(1) if upstream.dim() else upstream) * ctx.factor
@@ -93,9 +93,9 @@ class _Fused(torch.autograd.Function):
 
 
 def is_last_use(factor: Tensor) -> bool:
-    """Whether the saved gradient is wanted once more and no more: for one factor, graph not kept.
+    """Whether the saved gradient is used for the last time: for one factor, graph not kept.
 
-    Of PyTorch's own questions about it; where they are not to be had, the answer is no.
+    PyTorch itself is asked; False where its version cannot answer.
     """
     if _keeps_graph is None or _is_many is None:
         return False

@@ -107,7 +107,7 @@ class _Head(torch.autograd.Function):
 def _again(
     head: Head, given: tuple[Tensor | None, ...], wanted: tuple[bool, ...], upstream: Tensor
 ) -> list[Tensor | None]:
-    """Somebody will differentiate again: the formula serves, with all the logits at once."""
+    """A second derivative will be taken: by the formula, with all the logits at once."""
     value = by_formula(head.options, head.costs, F.linear(*given), head.target)  # type: ignore[arg-type]
     inputs = [x for x, is_wanted in zip(given, wanted, strict=True) if is_wanted and x is not None]
     slopes = iter(torch.autograd.grad(value, inputs, upstream, create_graph=True))
@@ -203,7 +203,7 @@ def _block(
 
 
 def _scaled(slope: Tensor, by: Tensor | float, target: Tensor, ignore_index: int) -> Tensor:
-    """(n, k) times a number or (n,) numbers; what is ignored stays 0, however wild these are."""
+    """(n, k) times a number or (n,) numbers; what is ignored stays 0, even times nan."""
     slope = slope.mul_(by.unsqueeze(1) if isinstance(by, Tensor) and by.dim() else by)
     if target.is_floating_point():
         return slope

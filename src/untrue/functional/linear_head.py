@@ -134,7 +134,7 @@ def _check_shapes(
 
 
 def _is_recorded() -> bool:
-    """Whether somebody records or transforms what is done: those want plain operations."""
+    """Whether operations are recorded or transformed: these must be plain ones."""
     return (
         torch.compiler.is_compiling()
         or transforming()

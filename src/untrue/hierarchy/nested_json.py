@@ -1,5 +1,5 @@
 """JSON of any depth. The standard library's parser recurses and stops at about a thousand levels,
-and where a name stands twice in one object it drops the first silently; this one does neither."""
+and where a name is given twice in one object it drops the first silently; this one does neither."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parse(text: str) -> Any:
         elif wanted.startswith("key") and piece[0] == '"':
             keys.append(_scalar(piece, text, match.start(1)))
             if keys[-1] in open_ones[-1]:
-                raise HierarchyError(f"{piece} stands twice in one object.")
+                raise HierarchyError(f"{piece} is given twice in one object.")
             wanted = "colon"
         elif wanted.startswith("value") and piece not in ":,":
             opens: dict[str, Any] = {"{": {}, "[": []}

@@ -1,4 +1,4 @@
-"""The shapes in which people hold a tree, each turned into (parent, child) pairs."""
+"""The forms in which a tree may be given, each turned into (parent, child) pairs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def dict_edges(tree: Mapping[str, Any]) -> Iterator[Edge]:
 
 
 def _below(parent: str | None, content: Any) -> list[tuple[str | None, str, Any]]:
-    """(parent, name, what stands below name), last one first."""
+    """(parent, name, what is below name), last one first."""
     if isinstance(content, str):
         content = [content]
     if isinstance(content, Mapping):
@@ -85,7 +85,7 @@ def _below(parent: str | None, content: Any) -> list[tuple[str | None, str, Any]
     elif isinstance(content, Sequence | np.ndarray):
         items = [(name, None) for name in content]
     else:
-        raise HierarchyError(f"Below {parent!r} stands {content!r}: expected names or a mapping.")
+        raise HierarchyError(f"{content!r} is below {parent!r}; expected names or a mapping.")
     names = check_names([name for name, _ in items], "the tree" if parent is None else repr(parent))
     return [(parent, name, item[1]) for name, item in zip(names, items, strict=True)][::-1]
 
@@ -140,7 +140,7 @@ def path_edges(paths: Iterable[Sequence[str | None]]) -> Iterator[Edge]:
 
 
 def _missing(label: Any) -> bool:
-    """None, an empty string, or the NaN that tables put where nothing stands."""
+    """None, an empty string, or the NaN that tables put into empty cells."""
     return label is None or (isinstance(label, str) and not label) or label != label
 
 

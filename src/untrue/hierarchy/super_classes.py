@@ -19,7 +19,7 @@ def super_level(hierarchy: Hierarchy) -> int | None:
 
 
 def super_classes(hierarchy: Hierarchy) -> tuple[dict[str, tuple[str, ...]], Ints] | None:
-    """The coarsest groups that tell classes apart and are no single classes, and each class's.
+    """The coarsest groups that separate classes and are no single classes; the group of each class.
 
     None for a hierarchy without such a level (a flat one).
     """

@@ -98,7 +98,7 @@ class Hierarchy:
         # Through the constructor, so that unpickled arrays are read-only again.
         return type(self), (self._edges, self.classes)
 
-    # How people hold a tree
+    # Builders
 
     @classmethod
     def from_edges(
@@ -151,7 +151,7 @@ class Hierarchy:
         """
         return cls(readers.path_edges(paths), classes)
 
-    # Questions people ask of a tree
+    # Queries
 
     @property
     def n_classes(self) -> int:

@@ -99,13 +99,13 @@ class BestEpoch:
             raise BudgetError(
                 f"None of {self.epochs} epochs held every budget. The closest was {self.kept} "
                 "`restore(network, closest=True)` loads that one; a higher `alpha`, `step` or "
-                "`cap` of the loss, or more epochs, push harder."
+                "`cap` of the loss, or more epochs, may hold them."
             )
         network.load_state_dict(self._weights)
         return self.kept
 
     def state_dict(self) -> dict[str, Any]:
-        """All it takes to go on after a restart: numbers, texts and weights."""
+        """What is needed to continue after a restart: numbers, texts and weights."""
         kept = None if self.kept is None else dataclasses.asdict(self.kept)
         return {"epochs": self.epochs, "kept": kept, "weights": self._weights}
 

@@ -17,7 +17,7 @@ from untrue.functional.mixed import Options
 from untrue.losses.base import PenaltyLoss
 from untrue.penalty import ExamplePenalty, Penalty
 
-# From here on the cross-entropy is too weak to hold training away from a class that costs nothing.
+# From here on the cross-entropy is too weak to keep training away from a class that costs nothing.
 COLLAPSE_ALPHA = 0.9
 
 
@@ -77,7 +77,7 @@ class MixedLoss(PenaltyLoss):
         self, term: Term, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None
     ) -> Tensor:
         """The loss by one of the terms; costs of each example take the place of the penalty."""
-        # By position, and not by the module's slow look-up: for small batches it shows.
+        # By position, and not by the module's slow look-up: for small batches this matters.
         options = Options(
             term,
             self._alpha,

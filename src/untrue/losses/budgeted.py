@@ -1,4 +1,4 @@
-"""`BudgetedLoss`: the cost of a kind of mistake rises until it is as rare as was asked."""
+"""`BudgetedLoss`: the cost of a kind of mistake rises until it is as rare as required."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from untrue.penalty.arrays import MOST_COST
 from untrue.penalty.tensors import Costs
 
 TERMS = {"bilinear": functional.bilinear_loss, "log-bilinear": functional.log_bilinear_loss}
-# One matrix moves a multiplier up by no more than this many steps: rates of a first epoch are wild.
+# One matrix moves a multiplier up by no more than this many steps: rates of a first epoch vary.
 MOST_EXCESS = 5.0
 # No single cost beyond this, so that sums of costs stay finite in single precision.
 MOST_SCALED = MOST_COST / 100
@@ -99,7 +99,7 @@ def check_term(loss: str) -> None:
 
 
 class BudgetedLoss(MixedLoss):
-    """`(1 - alpha) CE + alpha y'(A + sum_b (m_b - 1) u_b M_b)p`, or its log-bilinear twin.
+    """`(1 - alpha) CE + alpha y'(A + sum_b (m_b - 1) u_b M_b)p`, or log-bilinear.
 
     paper       dual ascent on a Lagrangian, as in Eban et al., AISTATS 2017, and Cotter et al.,
                 JMLR 2019, over the bilinear losses
@@ -109,7 +109,7 @@ class BudgetedLoss(MixedLoss):
     loss        "bilinear" or "log-bilinear": which of the two terms
     step        how far a multiplier moves for a budget that is at twice its limit
     cap         no multiplier goes beyond it
-    confidence  judge by an upper confidence bound, 0.95 say; None: by the rates themselves
+    confidence  judge by an upper confidence bound (0.95); None: by the rates themselves
     groups, zone, zone_above, examples      as in `Budget.resolve`
     the rest    as in `nn.CrossEntropyLoss`
     when        it is known how often a mistake may happen, not what it costs
@@ -206,7 +206,7 @@ class BudgetedLoss(MixedLoss):
         return min(max(moved, 1.0), cap)
 
     def scaled_penalty(self) -> Penalty:
-        """The costs as they stand, as a penalty: for `untrue.decide`, for a file, for a report."""
+        """The present scaled costs as a penalty: for `untrue.decide`, for a file, for a report."""
         return scaled_penalty(self.penalty, self.budgets, self.costs.multipliers.tolist())
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:

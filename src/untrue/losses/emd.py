@@ -63,7 +63,7 @@ class SquaredEMDLoss(PenaltyLoss):
     strength    factor of the term (lambda in the paper); 0 is cross-entropy
     mu          cost below which weight is rewarded, the true class's own included
     the rest    as in `nn.CrossEntropyLoss`
-    when        ordered classes: squares charge wrong weight in one place more than spread out
+    when        ordered classes: squares charge wrong weight more if it is in one place
 
     >>> import torch
     >>> loss = SquaredEMDLoss(Penalty.from_ordinal(3), strength=0.5)

@@ -58,12 +58,12 @@ def focal_loss(
 
 
 class FocalLoss(ClassLoss):
-    """`-(1 - p_y)^gamma log p_y`: what is hard counts, what is easy hardly does.
+    """`-(1 - p_y)^gamma log p_y`: hard examples count, easy ones hardly.
 
     paper       Lin, Goyal, Girshick, He, Dollar, ICCV 2017; theirs is of two classes
     gamma       how much less an easy example counts; 0 is cross-entropy
     the rest    as in `nn.CrossEntropyLoss`; `weight` is the paper's alpha
-    when        most examples are easy and drown the others. It knows nothing of costs.
+    when        most examples are easy and drown the others. It ignores costs.
 
     >>> loss = FocalLoss(gamma=2.0)
     >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))

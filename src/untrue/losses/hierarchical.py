@@ -108,7 +108,7 @@ def _as_subtrees(hierarchy: Hierarchy | Penalty | Subtrees, logits: Tensor) -> S
 
 @lru_cache(maxsize=4)
 def _subtrees_of(hierarchy: Hierarchy, device: torch.device) -> Subtrees:
-    with torch.inference_mode(False):  # else what is remembered could never be trained with
+    with torch.inference_mode(False):  # else training could not use what is kept
         return Subtrees(hierarchy).to(device)
 
 

@@ -57,7 +57,7 @@ CROSS_ENTROPY = "cross-entropy"
 
 @dataclass(frozen=True, slots=True)
 class LossEntry:
-    """A loss, by what the parts of the project need to know of it.
+    """A loss: what the other packages need to know about it.
 
     name        what people type
     loss        its class; home: the module that has it
@@ -230,7 +230,7 @@ LOSSES = (
         compared=False,
     ),
 )
-# What stands beside the losses in `untrue.losses`.
+# What else is in `untrue.losses`.
 BESIDE = {
     "AlphaSchedule": "untrue.losses.schedule",
     "BestEpoch": "untrue.losses.best_epoch",

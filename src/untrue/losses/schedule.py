@@ -1,4 +1,4 @@
-"""Warm-up of alpha: starting at full alpha is the known way into collapse."""
+"""Warm-up of alpha: starting at full alpha is a known cause of collapse."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class CostSmoothedLoss(PenaltyLoss):
     epsilon     share of the smoothed part, 0 (cross-entropy) to 1
     gamma       how sharply it prefers cheap mistakes; 0 spreads evenly, as plain smoothing does
     the rest    as in `nn.CrossEntropyLoss`
-    when        a mild preference among mistakes is enough; the probabilities are bent by epsilon
+    when        a mild preference among mistakes is enough; epsilon distorts the probabilities
 
     >>> loss = CostSmoothedLoss(Penalty.from_ordinal(3), epsilon=0.2)
     >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))

@@ -48,7 +48,7 @@ def as_hierarchy(hierarchy: Hierarchy | Penalty | Any) -> Hierarchy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Contracted:
-    """The classes, numbered 0..k-1 as ever, and the m parting nodes, k..k+m-1, the topmost last.
+    """The classes, numbered 0..k-1, and the m parting nodes, k..k+m-1, the topmost last.
 
     up (k + m,): the parting node next above; -1 for the topmost
     heights (k + m,): height in the whole hierarchy of the branch of `up` that holds the node
@@ -134,7 +134,7 @@ class Subtrees(DeviceBuffers):
         self.n_outputs = max(len(small.up) - 1, 1)
         self.n_families = len(small.up) - k
         self.names = small.names[: self.n_outputs]
-        # In a level parting nodes stand before classes, and brothers side by side.
+        # In a level parting nodes come before classes, and siblings are neighbours.
         edges = np.flatnonzero(small.up >= 0)
         edges = edges[np.lexsort((small.up[edges], edges < k, small.levels[edges]))]
         place = np.full(len(small.up), -1)  # of each node among the edges; -1 is the topmost
@@ -142,7 +142,7 @@ class Subtrees(DeviceBuffers):
         above = place[small.up[edges]]
         family = np.unique(above, return_inverse=True)[1]
         # Families in the order of their parents, so those of a level are neighbours, in the order
-        # in which the parents stand on the level above.
+        # of the parents on the level above.
         self.levels: list[Level] = []
         group = family.copy()
         for depth in range(1, int(small.levels.max()) + 1):
@@ -157,7 +157,7 @@ class Subtrees(DeviceBuffers):
         self._hold("depths", small.depths[edges])
         self._hold("outputs", edges)  # the output of each edge
         self._hold("classes", edges[edges < k])  # the class of each edge that leads to one
-        self._hold("rank", np.argsort(edges[edges < k]))  # where each class stands among those
+        self._hold("rank", np.argsort(edges[edges < k]))  # the place of each class among those
         self._hold("group", group)  # the place of an edge's parent among those of its level
         self._hold("family", family)  # the same among all
         self._hold("path", path)  # edges above class i: path[starts[i] : starts[i + 1]]

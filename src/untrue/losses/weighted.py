@@ -51,7 +51,7 @@ class ClassWeights(DeviceBuffers):
 
 @lru_cache(maxsize=4)
 def _weights_of(penalty: Penalty, power: float, device: torch.device) -> ClassWeights:
-    with torch.inference_mode(False):  # else what is remembered could never be trained with
+    with torch.inference_mode(False):  # else training could not use what is kept
         return ClassWeights(penalty, power).to(device)
 
 
@@ -90,11 +90,11 @@ def class_weighted_loss(
 class ClassWeightedLoss(ClassLoss):
     """`w_y CE`, the weight `w_y` of a true class from the row sums of the penalty.
 
-    paper       folklore
+    paper       none: common practice
     penalty     a `Penalty`, or a (C, C) matrix of costs, true class first
     power       how strongly costs weigh: 0 is cross-entropy, 1 takes the row sums as they are
     the rest    as in `nn.CrossEntropyLoss`; `weight` multiplies the weights of the penalty
-    when        what a mistake costs depends on the true class alone. It cannot see
+    when        what a mistake costs depends on the true class alone. It ignores
                 which wrong class is predicted: all costs of a row become one number.
 
     >>> import torch

@@ -1,7 +1,7 @@
 """Bounds and p-values of a mean cost, by betting: proven for any costs up to the greatest.
 
-Whoever bets that the mean cost is below m wins `1 + b (m - x)` times the stake on an answer of cost
-x. Is the mean m or more, no such bet gains on average, so that the capital grows to 1 / a
+A bet that the mean cost is below m multiplies the stake by `1 + b (m - x)` on an answer of cost
+x. If the mean is m or more, no such bet gains on average, so that the capital grows to 1 / a
 in at most a of cases (Ville's inequality; Waudby-Smith, Ramdas, JRSS B, 2024). The capital is
 spread over bets b of many sizes, all made before the answers are seen; their order does not matter.
 """
@@ -83,7 +83,7 @@ def cost_p_value(
 def bet_for(
     counts: IntArray, costs: FloatArray, of: int, greatest: float, limit: float
 ) -> tuple[float, float, float]:
-    """The bet that would have won most on such answers: its size, and per answer what it won.
+    """The bet that would have won most on such answers: its size, and what it won per answer.
 
     (size, mean and variance of the logarithm of the gain), as if half an answer of the greatest
     cost had been seen as well. The size is for `cost_p_value` on other answers.
@@ -142,7 +142,7 @@ def _log_mixture(
     with np.errstate(divide="ignore"):
         each = np.log(np.maximum(1 + sign * bets[:, None] * (shares - mean), 0.0))
         none = np.log(np.maximum(1 - sign * bets * mean, 0.0))
-    # 0 answers of a kind that would ruin the bet do not.
+    # A kind of answer that would ruin the bet changes nothing if there are none of it.
     won = np.where(counts > 0, each, 0.0) @ counts + (none * free if free else 0.0)
     top = float(won.max())
     return top if math.isinf(top) else top + math.log(float(weights @ np.exp(won - top)))

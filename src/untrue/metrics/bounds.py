@@ -21,7 +21,7 @@ from untrue.optional import need
 
 def special_functions() -> Any:
     """SciPy has the quantiles; it is imported on first use."""
-    return need("scipy.special", "A confidence bound (confidence=None does without)")
+    return need("scipy.special", "A confidence bound (not used with confidence=None)")
 
 
 def share_bound(errors: int, of: int, confidence: float) -> float:
@@ -65,7 +65,7 @@ def share_p_value(errors: npt.ArrayLike, of: npt.ArrayLike, limit: float) -> Flo
 
 
 def examples_needed(limit: float, confidence: float, greatest: float | None = None) -> int | None:
-    """So many examples without an error show a share within `limit`; None: no number does.
+    """How many examples without an error show a share within `limit`; None: no number does.
 
     `(1 - limit)^n <= 1 - confidence`. With `greatest`, the greatest cost: a mean cost.
 
@@ -91,7 +91,7 @@ def examples_needed(limit: float, confidence: float, greatest: float | None = No
 
 
 def most_errors(of: IntArray, limit: float, alpha: float) -> IntArray:
-    """So many errors at most, in `of` examples, show a share within `limit`; -1: not even none."""
+    """The most errors in `of` examples that show a share within `limit`; -1: not even 0 do."""
     if limit >= 1.0:
         return np.where(of > 0, of, -1)
     special, total = special_functions(), np.maximum(of, 1)

@@ -78,7 +78,7 @@ def example_cells(true: ArrayOrTensor, predicted: ArrayOrTensor, n_classes: int)
 
 
 def merged(cells: Cells, each: FloatArray) -> tuple[Cells, FloatArray]:
-    """Cells of one confusion as one, with the mean of what an example of each costs, `each`."""
+    """Cells of the same confusion merged, with the mean of their costs `each`."""
     code = cells.true * cells.n_classes + cells.predicted
     if len(code) < 2 or (code[1:] > code[:-1]).all():
         return cells, each
@@ -209,7 +209,7 @@ def read_counts(matrix: npt.NDArray[Any], name: str) -> tuple[IntArray, IntArray
         raise ArgumentError(f"`{name}` must hold counts; got dtype {matrix.dtype}.")
     rows, columns = np.nonzero(matrix)
     count = matrix[rows, columns]
-    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are distinguished below
+    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are found below
         whole = count.astype(np.int64)
     bad = (whole != count) | (count < 0)
     if bad.any():

@@ -1,4 +1,4 @@
-"""Reading what people hand in: labels, probabilities, groups of classes, zones.
+"""Reading inputs: labels, probabilities, groups of classes, zones.
 
 Everything is checked here, once, with the position of what is wrong; the formulas elsewhere
 may rely on it. Torch tensors are known by their `detach`, so that torch need not be imported.
@@ -261,7 +261,7 @@ def read_subset(
 
 
 def check_hierarchy(hierarchy: Any, n_classes: int) -> None:
-    """It is a `Hierarchy`, of as many classes as the data."""
+    """Check that it is a `Hierarchy`, of as many classes as the data."""
     if not (hasattr(hierarchy, "height") and hasattr(hierarchy, "classes")):
         raise ArgumentError(
             f"`hierarchy` must be an untrue.Hierarchy; got {type(hierarchy).__name__}."

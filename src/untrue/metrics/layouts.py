@@ -52,7 +52,7 @@ def class_rows(
     n_classes  if known
     dim        the dimension of the classes: 1 as in the losses, -1 for the last
     binary     there is none: each number, in an array of any shape, is that of the second of two
-               classes. With two classes known, shapes (N,) and (N, 1) are understood so unasked.
+               classes. With two classes known, shapes (N,) and (N, 1) mean this by default.
     """
     array: Any = scores if is_tensor(scores) else to_numpy(scores, name)
     shape = tuple(array.shape)

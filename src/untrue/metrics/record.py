@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from untrue.metrics.weights import Zone
 
 
-# Shares of the answer's and of the truth's nodes below the line.
+# Shares of the answer's and of the truth's nodes in the denominator.
 HIERARCHICAL = {
     "hierarchical_precision": (1.0, 0.0),
     "hierarchical_recall": (0.0, 1.0),
@@ -169,7 +169,7 @@ def summary(
         for name, (above, below) in pairs.items()
     }
     drawn: dict[str, FloatArray] = {}
-    # What a constant answer costs is about true classes: the means of their examples tell.
+    # What a constant answer costs is about true classes: the means of their examples are used.
     by_class = penalty.mean(cells.true) if isinstance(penalty, ExamplePenalty) else penalty
     constant = None if by_class is None else partial(best_constant_cost, penalty=by_class)
     if n_resamples:

@@ -1,4 +1,4 @@
-"""The ratios behind the measures: for each cell what it adds above and below the line.
+"""The ratios behind the measures: for each cell what it adds to numerator and denominator.
 
 A measure is `(counts @ top) / (counts @ bottom)`. Since only `counts` changes between resamples
 of the same data, a thousand resamples cost one matrix product.
@@ -64,7 +64,7 @@ def in_group_share(cells: Cells, groups: Groups, classes: Sequence[str] | None =
 
 
 def check_penalty(penalty: Any) -> None:
-    """It is a `Penalty`, not the bare matrix that people hold."""
+    """Check that it is a `Penalty`, not a plain matrix."""
     if not is_penalty(penalty):
         raise ArgumentError(
             f"`penalty` must be an untrue.Penalty; got {type(penalty).__name__}. "
@@ -78,7 +78,7 @@ def costs(cells: Cells, penalty: Penalty | ExamplePenalty) -> FloatArray:
         check_n_classes(penalty.n_classes, cells.n_classes, "penalty")
         if cells.count.size != len(penalty) or (cells.count != 1).any():
             raise ArgumentError(
-                "Under costs of each example a confusion matrix does not tell what was paid: give "
+                "Under costs of each example a confusion matrix does not show what was paid: give "
                 "`metrics.example_cells(true, predicted, n_classes)`, a cell for each of the "
                 f"{len(penalty):,} examples."
             )

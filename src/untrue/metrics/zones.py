@@ -1,4 +1,4 @@
-"""A zone: the confusions one wants to avoid, in whichever shape the caller holds them."""
+"""A zone: the confusions one wants to avoid, in any form that the caller has."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def build(spec: NetworkSpec) -> nn.Module:
 
 
 class Residual(nn.Module):
-    """Two convolutions beside a way straight through."""
+    """Two convolutions, added to their input."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -106,6 +106,6 @@ def choose(
     most = NETWORKS[name].exits
     if exits > most:
         able = [each for each, facts in NETWORKS.items() if facts.exits >= exits]
-        others = f"So many have: {', '.join(able)}." if able else "No network has so many."
+        others = f"Networks that can: {', '.join(able)}." if able else "No network has so many."
         raise ArgumentError(f"Network {name!r} has at most {most} exits; got {exits}. {others}")
     return NetworkSpec(name, tuple(inputs), n_classes, width, exits)

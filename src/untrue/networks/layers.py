@@ -127,7 +127,7 @@ def _convolution(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """The convolution, in two parts where its channels do not fill the CPU's blocks.
 
     The CPU's kernels compute whole blocks and throw the rest away: 50 channels cost as much as
-    64. So the channels over (50 = 2 x 24 + 2) go into a convolution of their own.
+    64. So the remaining channels (50 = 2 x 24 + 2) go into a convolution of their own.
     """
     over = len(weight) % BLOCK
     parts = [slice(None)]

@@ -22,7 +22,7 @@ def to_bytes(network: nn.Module) -> bytes:
 
 
 def from_bytes(content: bytes) -> dict[str, Tensor]:
-    """The tensors by name; what safetensors raises where the content is none."""
+    """The tensors by name; safetensors' own error where the content is not valid."""
     found: dict[str, Tensor] = need("safetensors.torch", PURPOSE).load(content)
     return found
 

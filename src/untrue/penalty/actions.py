@@ -60,7 +60,7 @@ class Actions(ABC):
         """
         if not isinstance(more, Mapping) or not more:
             raise PenaltyError(
-                'More actions are {action: cost} or {action: {class: cost}}, {"scan": 2.0} say; '
+                'More actions are {action: cost} or {action: {class: cost}}, like {"scan": 2.0}; '
                 f"got {more!r}."
             )
         columns = [_column(name, costs, penalty.classes) for name, costs in more.items()]
@@ -102,7 +102,7 @@ class Actions(ABC):
 
         return action_files.save(self, Path(path))
 
-    # What all can tell
+    # What every form provides
 
     @property
     def n_classes(self) -> int:
@@ -153,7 +153,7 @@ class Actions(ABC):
     def _positions(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.actions)}
 
-    # What each form must tell
+    # What each form must define
 
     @property
     @abstractmethod

@@ -28,7 +28,7 @@ def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
 
 
 def real_numbers(values: Any, what: str) -> Floats:
-    """As float64; a copy only where needed. What is no table of real numbers is refused."""
+    """As float64, copied only where needed. Anything but a table of real numbers is refused."""
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O" and not any(isinstance(cell, str) for cell in array.flat):
@@ -43,7 +43,7 @@ def real_numbers(values: Any, what: str) -> Floats:
 
 
 def number_column(values: Any, what: str) -> Floats:
-    """(N,) numbers as float64, None as nan; what is none is refused by the name `what`."""
+    """(N,) numbers as float64, None as nan; anything else is refused, naming `what`."""
     column = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
     if column.dtype.kind == "O":
         with contextlib.suppress(TypeError, ValueError):

@@ -52,7 +52,7 @@ class Penalty(ABC):
     def from_utilities(gains: npt.ArrayLike, classes: Sequence[str] | None = None) -> Penalty:
         """From gains or profits (k, k), true class first: `cost = gain[i, i] - gain[i, j]`.
 
-        What an answer falls short of the right one. In each row the right answer must gain most.
+        A cost is how much less an answer gains than the right one, which must gain most in its row.
         """
         from untrue.penalty import builders
 
@@ -116,8 +116,8 @@ class Penalty(ABC):
         exit            l, from 1 (the earliest) to `n_exits`
         reading         "text": the share l / k, which is what the paper describes ("increases
                         linearly through the k levels of the output, reaching eventually the same
-                        status as any other error"). "printed": k / l, the formula as it stands
-                        there, which falls, and makes mistakes inside the coarse class the costly
+                        status as any other error"). "printed": k / l, the formula as it is
+                        printed, which falls, and makes mistakes inside the coarse class the costly
                         ones at all exits but the last. The diagonal is 0 in both.
         classes         their order, where not that of the groups
 
@@ -195,7 +195,7 @@ class Penalty(ABC):
 
         return file_writers.save(self, Path(path))
 
-    # What every form can tell
+    # What every form provides
 
     @property
     def n_classes(self) -> int:
@@ -257,7 +257,7 @@ class Penalty(ABC):
         return self._select(names, np.array([self.index(name) for name in names], dtype=np.int64))
 
     def free_classes(self) -> tuple[str, ...]:
-        """Classes that cost nothing to say, whatever the truth: their column is all zero."""
+        """Classes that cost nothing to predict, whatever the truth: their column is all zero."""
         if self.n_classes == 1:
             return ()
         return tuple(np.array(self.classes, dtype=object)[self._free_columns()])
@@ -293,7 +293,7 @@ class Penalty(ABC):
             f"{type(self).__name__}({self.n_classes} classes [{', '.join(shown)}], {self._about()})"
         )
 
-    # What each form must tell
+    # What each form must define
 
     @abstractmethod
     def matrix(self) -> Floats:
@@ -315,7 +315,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def _lookup(self, i: Ints, j: Ints) -> Floats:
-        """Cost at index arrays of one shape; what stands where i == j does not matter."""
+        """Cost at index arrays of one shape; values where i == j do not matter."""
 
     @abstractmethod
     def _mix(self, probs: Floats) -> Floats:

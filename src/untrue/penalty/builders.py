@@ -1,4 +1,4 @@
-"""From what a person can say about mistakes to the form of penalty that holds it best."""
+"""From a statement about mistakes to the form of penalty that holds it best."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def from_utilities(gains: Any, classes: Sequence[str] | None = None) -> DensePen
     for i in np.flatnonzero(table.max(axis=1) > right)[:1].tolist():
         raise PenaltyError(
             f"Row {names[i]!r} gains {table[i, best[i]]:g} by answering {names[best[i]]!r}, more "
-            f"than {right[i]:g} by the right answer: then {names[i]!r} should be answered so, and "
-            "is no class of its own. Are rows the true class?"
+            f"than {right[i]:g} by the right answer, which must gain most in its row. "
+            "Are rows the true class?"
         )
     return DensePenalty(names, right[:, None] - table)
 
@@ -72,7 +72,7 @@ def _square(
 
 
 def _refuse_other_forms(given: Any, what: str) -> None:
-    """Costs that are stated in another form have a door of their own."""
+    """Costs that are stated in another form have a constructor of their own."""
     if isinstance(given, str | os.PathLike):
         found = f"{str(given)!r}. For a file: Penalty.load(path)."
     elif isinstance(given, Hierarchy):
@@ -209,7 +209,7 @@ def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> DensePenal
     if not (np.isfinite(power) and power > 0):
         raise PenaltyError(f"`power` must be positive; got {power}.")
     steps = np.arange(len(names), dtype=np.float64)
-    with np.errstate(over="ignore"):  # a cost that is infinite is refused by its name
+    with np.errstate(over="ignore"):  # an infinite cost is refused later, with its name
         return DensePenalty(names, np.abs(steps[:, None] - steps[None, :]) ** power)
 
 
@@ -284,7 +284,7 @@ def _position(name: str | int, names: tuple[str, ...], positions: Mapping[str, i
 
 
 def number(value: Any, what: str) -> float:
-    """A single number as a float; what is none is refused by the name `what`."""
+    """A single number as a float; anything else is refused, and the error names `what`."""
     try:
         if not isinstance(value, str | bytes | bool | np.bool_):
             return float(value)

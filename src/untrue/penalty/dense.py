@@ -1,4 +1,4 @@
-"""A penalty held as a matrix: small k, or anything goes."""
+"""A penalty held as a matrix: for few classes, or for costs without a pattern."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 class DeviceBuffers(nn.Module):
     """Tensors that follow a module to its device and keep their precision.
 
-    What is made from a penalty or a hierarchy is fixed: a state that holds anything else is
-    refused, for what else was made from it (bounds of loops, the penalty of a loss) would not fit.
+    These tensors are fixed: a state with other values is refused, because the rest that was made
+    from the penalty or hierarchy (bounds of loops, the penalty of a loss) would not fit.
     """
 
     _digests: dict[str, bytes]
@@ -59,7 +59,7 @@ class DeviceBuffers(nn.Module):
         return _digest(given.detach().cpu().numpy()) == self._digests[name]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        # Costs follow the device but keep their dtype: a model cast to half still pays exact costs.
+        # Costs follow the device but keep their dtype: a model cast to half still has exact costs.
         def move(tensor: Tensor) -> Tensor:
             probe = fn(tensor.new_empty(0, dtype=torch.float32))
             if probe.dtype == torch.float32 and probe.device.type != "mps":

@@ -11,7 +11,7 @@ from untrue.penalty.tensors import Costs, make_costs
 
 
 class GivenRows(Costs):
-    """Rows of costs (N, C) that somebody has computed: what each answer would cost each example."""
+    """Rows of costs (N, C) that a caller computed: what each answer would cost each example."""
 
     def __init__(self, rows: Tensor) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class GivenRows(Costs):
 
 
 class ExampleRows(Costs):
-    """The costs of a batch of examples on a device; row n of what comes in is example n."""
+    """The costs of a batch of examples on a device; row n of every input is example n."""
 
     true: Tensor
     predicted: Tensor
@@ -48,7 +48,7 @@ class ExampleRows(Costs):
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         own = target[:, None]
-        # What is not about an example's true class is written on the diagonal, and cleared.
+        # Cells of other true classes are written to the diagonal, which is then cleared.
         column = torch.where(own == self.true, self.predicted, own)
         rows = self.base.rows(target, dtype).scatter(1, column, self.values.to(dtype))
         return rows.scatter(1, own, torch.zeros_like(own, dtype=dtype))

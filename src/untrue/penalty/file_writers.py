@@ -24,7 +24,7 @@ from untrue.penalty.per_example import FormulaPenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 
-# A matrix of more classes is not a file that anybody wants: 10,000 squared are 800 MB as .npy.
+# A matrix of more classes is too large for a file: 10,000 squared are 800 MB as .npy.
 LARGEST_MATRIX = 10_000
 
 
@@ -45,7 +45,7 @@ def save(penalty: Penalty | FormulaPenalty, path: Path) -> Path:
 def _write_csv(penalty: Penalty) -> bytes:
     matrix = _whole_matrix(penalty)
     text = io.StringIO()
-    # Quotes keep what else a reader would drop: blanks before a name, line ends inside it.
+    # Quotes keep what a reader would otherwise drop: blanks before a name, line ends inside it.
     plain = all(name == name.strip() and name.isprintable() for name in penalty.classes)
     writer = csv.writer(
         text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if plain else csv.QUOTE_NONNUMERIC

@@ -95,7 +95,7 @@ def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
     names = [row[0] for _, row in body]
     listed = header[1:]
     if set(names) != set(listed):
-        # Blanks after a name are mostly there for looks, but the names may also end in them.
+        # Blanks after a name are mostly for alignment, but the names may also end in them.
         names, listed = [name.strip() for name in names], [name.strip() for name in listed]
     classes = check_classes(listed)
     matrix = np.zeros((len(body), len(classes)))

@@ -27,7 +27,7 @@ from untrue.penalty.actions import Actions, NodeCost
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints
 from untrue.penalty.tree import paths
 
-# Values that a block of rows may take on its way: 32 MB.
+# Values that a block of rows may hold while it is computed: 32 MB.
 _BLOCK = 2**22
 
 
@@ -104,7 +104,7 @@ class NodeActions(Actions):
 
     @property
     def preference(self) -> Floats:
-        """The deeper of two answers that cost alike says more."""
+        """Of two answers that cost the same, the deeper one is more specific."""
         return np.asarray(self.hierarchy.depths[self.nodes], dtype=np.float64)
 
     def _lookup(self, i: Ints, j: Ints) -> Floats:

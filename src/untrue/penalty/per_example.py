@@ -2,8 +2,8 @@
 
 `penalty.per_example({("fraud", "legitimate"): amounts})` is an `ExamplePenalty`: a penalty, some of
 whose cells have a cost of their own for each example. It holds N numbers for each different
-column of costs, and never N x k x k. A `FormulaPenalty` says it by columns of data that are still
-to come, as a file does: `cost = "0.2 * amount + 5"`.
+column of costs, and never N x k x k. A `FormulaPenalty` states it by columns of data that come
+later, as a file does: `cost = "0.2 * amount + 5"`.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> Floats:
 
 
 def _check(table: Floats, pairs: Sequence[Pair], source: str | None) -> None:
-    """Every cost is a cost; the first that is none is named by its row."""
+    """Check all costs; the error names the row of the first bad one."""
     bad = ~((table >= 0) & (table <= MOST_COST))
     if not bad.any():
         return
@@ -328,7 +328,7 @@ def _check(table: Floats, pairs: Sequence[Pair], source: str | None) -> None:
     else:
         rule = TOO_GREAT if np.isfinite(value) else "costs must be finite"
     more = int(bad.any(axis=1).sum()) - 1
-    others = f" ({more:,} more rows are so)" if more else ""
+    others = f" ({more:,} more rows like it)" if more else ""
     place = f"row {row}" if source is None else f"data row {row + 1} of {source}"
     raise PenaltyError(f"Cost of {pairs[c]!r} in {place} is {value:g}: {rule}{others}.")
 

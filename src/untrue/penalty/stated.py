@@ -1,4 +1,4 @@
-"""Costs as a person states them, made a `Penalty` over the labels that data turn out to have."""
+"""Costs as a person states them, turned into a `Penalty` over the labels of the data."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def penalty_over(
                                  costs (1 if absent)
         a (k, k) matrix          by position, in the order of the labels; a DataFrame with class
                                  names on both sides goes by name
-        a `Penalty`              by name; may know more classes than there are labels. One without
-                                 names of its own ("0", "1", ...) goes by position if no label bears
+        a `Penalty`              by name; may have more classes than there are labels. One without
+                                 names of its own ("0", "1", ...) goes by position if no label has
                                  such a name.
     classes: where labels are codes 0, 1, ... that stand for names: these names, in the order of
         the codes. A matrix then has its rows in this order.
@@ -131,7 +131,7 @@ def penalty_of_codes(stated: Any, classes: Sequence[Any] | None = None) -> Penal
 
 
 def has_names(penalty: Penalty) -> bool:
-    """Whether its classes bear names of their own, other than the default "0", "1", ...
+    """Whether its classes have names of their own, other than the default "0", "1", ...
 
     >>> has_names(Penalty.from_ordinal(2)), has_names(Penalty.from_ordinal(["low", "high"]))
     (False, True)
@@ -140,8 +140,8 @@ def has_names(penalty: Penalty) -> bool:
 
 
 def named_for(penalty: Penalty, names: Iterable[str]) -> Penalty:
-    """The penalty as it is, unless it has no names and these are none of its own: then it takes
-    them, in sorted order.
+    """The penalty; one without names of its own takes these, in sorted order, unless they are
+    its "0", "1", ...
 
     >>> named_for(Penalty.from_ordinal(2), ["low", "high"]).classes
     ('high', 'low')
@@ -242,13 +242,13 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
             raise PenaltyError(
                 f"The penalty is for {penalty.n_classes} classes, but the data have {len(names)}: "
                 f"{listed(names)}. Give it class names (Penalty.from_matrix(matrix, "
-                "classes=[...])), then it may know more classes than the data."
+                "classes=[...])), then it may have more classes than the data."
             )
         return dataclasses.replace(penalty, classes=tuple(names))
     hint = nearest(missing[0], [name for name in penalty.classes if name not in names])
     raise PenaltyError(
         f"The penalty has no class {missing[0]!r}, which is in the data"
-        f"{hint or '; it knows ' + listed(penalty.classes) + '.'}{_numbered(names)}"
+        f"{hint or '; it has ' + listed(penalty.classes) + '.'}{_numbered(names)}"
     )
 
 
@@ -258,7 +258,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
 
 
 def _numbered(names: Sequence[str]) -> str:
-    """A word on labels 0, 1, ..., which may be codes for the names."""
+    """A hint about labels 0, 1, ..., which may be codes for the names."""
     if not set(names) <= set(map(str, range(max(len(names), 2)))):
         return ""
     return (

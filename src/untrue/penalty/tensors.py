@@ -184,9 +184,9 @@ def _double(probs: Tensor) -> Tensor:
 def ragged(starts: Tensor, target: Tensor, most: int) -> tuple[Tensor, Tensor]:
     """(N, most) positions in a flat list of lists, and whether the list of a target is that long.
 
-    The shape depends on the penalty alone, never on the targets, so nothing has to be looked at.
+    The shape depends on the penalty alone, never on the targets, so no value has to be read.
     """
-    # Not by brackets, which would take -1 for the last class.
+    # Not by indexing, which would take -1 for the last class.
     begin, end = (torch.index_select(starts, 0, at)[:, None] for at in (target, target + 1))
     index = begin + torch.arange(most, device=target.device)
     there = index < end
@@ -214,7 +214,7 @@ def costs_of(penalty: Penalty, device: torch.device) -> Costs:
 def _attach(penalty: Penalty, device: torch.device) -> Tensor:
     """What `torch.compile` runs while it traces, where NumPy's part could not be traced.
 
-    It wants a tensor back.
+    It must return a tensor.
     """
     held = penalty.__dict__.setdefault("_costs", {})
     if device not in held:
@@ -229,7 +229,7 @@ _attach._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 @lru_cache(maxsize=4)
 def _remembered(penalty: Penalty, device: torch.device) -> Costs:
-    with torch.inference_mode(False):  # else what is remembered could never be trained with
+    with torch.inference_mode(False):  # else training could not use what is kept
         return make_costs(penalty).to(device)
 
 

@@ -92,7 +92,7 @@ class TreePenalty(Penalty):
         object.__setattr__(self, "height_costs", costs)
         object.__setattr__(self, "row_scale", scale)
         with np.errstate(over="ignore"):
-            # No class need have both: only then is it worth a walk down the hierarchy.
+            # The two maxima may be of different classes: `greatest` is exact, but slower.
             if costs.max() * scale.max() > MOST_COST and self.greatest > MOST_COST:
                 raise PenaltyError(f"The greatest cost is {self.greatest:g}: {TOO_GREAT}.")
 

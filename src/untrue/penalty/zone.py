@@ -1,7 +1,7 @@
-"""The zone of a penalty: the mistakes to avoid above all. One meaning, for everything that counts.
+"""The zone of a penalty: the mistakes to avoid first of all. The one definition that all use.
 
 A mistake is in the zone if it costs more than the cheapest mistake that costs anything. If all
-that cost anything cost alike, all of them are.
+of these cost the same, all of them are in the zone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from untrue.penalty.tree import TreePenalty
 
 
 def zone_threshold(penalty: Penalty, above: float | None = None) -> float:
-    """The cost above which a mistake is in the zone; `above`, if given, is a person's own.
+    """The cost above which a mistake is in the zone; `above`, if given, replaces it.
 
     >>> zone_threshold(Penalty.from_rules(["a", "b", "c"], {("a", "b"): 20.0}, default=1.0))
     1.0

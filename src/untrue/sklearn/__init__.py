@@ -8,7 +8,7 @@
 
 Each takes its `penalty` as a `Penalty`, as a matrix in the order of the sorted labels, or as rules
 by label, `{("tumour", "benign"): 20.0, "default": 1.0}`; None makes all mistakes alike. Named
-penalties are matched to the labels by name; where something has put codes 0, 1, ... for the labels
+penalties are matched to the labels by name; where the labels were replaced by codes 0, 1, ...
 (StackingClassifier, VotingClassifier, cross_val_predict of probabilities: in sorted order), the
 names belong in `classes`, in the order of the codes.
 """

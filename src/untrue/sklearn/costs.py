@@ -23,8 +23,8 @@ def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) ->
     penalty: as in the estimators. Labels are those seen in truth and predictions, so that a fold
     may lack some; a matrix without class names needs them all there, or `classes`, all labels in
     the order of its rows. With `classes` a rule for an unknown name is an error, and labels may be
-    codes 0, 1, ... for these names; without, a rule that looks like a slip of a label seen is
-    warned of. A `FormulaPenalty`, with costs by columns, takes them from X where it is a table, or
+    codes 0, 1, ... for these names; without, a rule that looks like a misspelt label gives
+    a warning. A `FormulaPenalty`, with costs by columns, takes them from X where it is a table, or
     as `cost_columns`, which scikit-learn routes: `.set_score_request(cost_columns=True)`.
 
     >>> from sklearn.dummy import DummyClassifier
@@ -95,12 +95,12 @@ def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:
     ]
     known = {name_of(label) for label in seen}
     for name in dict.fromkeys(map(name_of, named)):
-        # A fold may lack a class, so a name that is not there is no error; one that looks like a
-        # slip is worth a word.
+        # A fold may lack a class, so a name that is not there is no error; one that looks
+        # misspelt gives a warning.
         hint = "" if name in known else nearest(name, known)
         if hint:
             warnings.warn(
-                f"`penalty` has a rule for {name!r}, which no label is{hint}",
+                f"`penalty` has a rule for {name!r}, which is no label{hint}",
                 UntrueWarning,
                 stacklevel=2,
             )

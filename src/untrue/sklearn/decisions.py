@@ -24,7 +24,7 @@ LEAST_PROB = 1e-12
 class CostSensitiveClassifier(CostMetaEstimator):
     """Predicts `argmin_j sum_i p_i A[i, j]` by the probabilities of another classifier.
 
-    The multi-class sibling of scikit-learn's `TunedThresholdClassifierCV`: training is left as it
+    The multi-class counterpart of scikit-learn's `TunedThresholdClassifierCV`: training stays as it
     is, only the decision changes.
 
     estimator   a classifier with `predict_proba`; a copy is fitted. Wrap a fitted one in
@@ -32,8 +32,8 @@ class CostSensitiveClassifier(CostMetaEstimator):
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
                 `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike. A
                 `FormulaPenalty` has costs of each example, by columns of X or `cost_columns`
-    calibrate   whether to correct how sure the classifier is, on which this decision stands or
-                falls. One temperature is fitted to the log-probabilities of examples that the
+    calibrate   whether to correct how sure the classifier is, on which this decision
+                depends. One temperature is fitted to the log-probabilities of examples that the
                 classifier was not trained on (`cv` folds; then it is trained on all). It never
                 changes the order of the classes. For other methods give
                 `CalibratedClassifierCV(...)` as the estimator and calibrate=False.

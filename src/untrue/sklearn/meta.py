@@ -32,7 +32,7 @@ REMEDIES = {
 
 
 class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier around `self.estimator` that minds `self.penalty`."""
+    """A classifier around `self.estimator` that uses `self.penalty`."""
 
     estimator: Any
     penalty: Any
@@ -87,7 +87,7 @@ def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> A
 
 
 def read_probs(model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
-    """(N, k) The model's probabilities; what are none, logits above all, is refused."""
+    """(N, k) The model's probabilities; anything else, such as logits, is refused."""
     given = np.asarray(model.predict_proba(X))
     name, k = type(model).__name__, len(model.classes_)
     remedy = REMEDIES.get(type(model).__module__.partition(".")[0], "")
@@ -114,7 +114,7 @@ def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> npt.NDArray[
 
 
 def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Where each label stands in the sorted classes."""
+    """The position of each label in the sorted classes."""
     given = np.asarray(labels)
     found = np.searchsorted(classes, given).clip(max=len(classes) - 1)
     wrong = classes[found] != given

@@ -1,4 +1,4 @@
-"""`MetaCostClassifier`: relabel the training set at least expected cost, then train as ever."""
+"""`MetaCostClassifier`: relabel the training set at least expected cost, then train as usual."""
 
 from __future__ import annotations
 

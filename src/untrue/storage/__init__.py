@@ -1,4 +1,4 @@
-"""Results in one SQLite file: what is in it survives anything, and damage to it is found.
+"""Results in one SQLite file: what is in it survives a kill or a power cut, and damage is found.
 
 An `Entry` has a kind, a key, a label for people, facts (plain JSON) and arrays, and is written
 whole or not at all. Each carries a checksum: an entry with a damaged cell comes back as `Damaged`,

@@ -112,7 +112,7 @@ class Storage:
         if not path.is_file():
             raise StorageError(f"There is no file {path}.")
         # A read-only folder cannot hold the write-ahead log's index, so the file is then read as
-        # it stands; with a log beside it the plain way must work or its entries would be missed.
+        # it is; with a log beside it the first mode must work, or its entries would be missed.
         address = path.resolve().as_uri()
         logged = path.with_name(f"{path.name}-wal").exists()
         for mode in ("mode=ro", "mode=ro&immutable=1"):

@@ -1,4 +1,4 @@
-"""One writer per directory, by a lock that the system lets go however its process ends."""
+"""One writer per directory, by a lock that the system releases however its process ends."""
 
 from __future__ import annotations
 

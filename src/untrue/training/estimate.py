@@ -16,7 +16,7 @@ from untrue.training.optimizers import make_optimizer
 from untrue.training.settings import Settings
 
 MOST_EXAMPLES = 256
-"""Of a step that is timed: a large batch takes as many times as long."""
+"""The most in a step that is timed: a larger batch takes longer in proportion."""
 MOST_STEPS = 10
 MOST_SECONDS = 0.5
 

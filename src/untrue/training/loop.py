@@ -33,7 +33,7 @@ Tell = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights to go on from, as safetensors. new_head: the last layer starts anew all the same."""
+    """Weights to go on from, as safetensors. new_head: the last layer gets new weights."""
 
     content: bytes
     new_head: bool = False
@@ -53,7 +53,7 @@ def train_new(
     """A new network of a spec, trained where the examples are.
 
     Every network of a spec and seed starts from the same weights and sees the same batches.
-    start: the weights to go on from instead; a last layer of other outputs starts anew.
+    start: the weights to go on from instead; a last layer of other outputs gets new ones.
     """
     check_seed(seed)
     with reproducible(seed, examples.device):
@@ -157,7 +157,7 @@ def train(
 
 
 class _Warmup:
-    """Alpha on its way up, for objectives that have one; it ends where it was at the start."""
+    """The warm-up of alpha, for objectives that have one; it ends where it was at the start."""
 
     def __init__(self, objective: Any, steps: int) -> None:
         self._objective = objective
@@ -176,7 +176,7 @@ class _Warmup:
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """At full alpha, whatever the warm-up has come to: epochs are compared by one measure."""
+        """At full alpha, however far the warm-up has come: epochs are compared by one measure."""
         if self._schedule is None:
             yield
             return

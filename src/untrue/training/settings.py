@@ -113,14 +113,14 @@ BY_NETWORK = {
     # Boosted trees: an epoch is a round.
     **dict.fromkeys(("lightgbm", "xgboost"), Settings(epochs=300, learning_rate=0.1, patience=30)),
 }
-"""How networks are trained that have a way of their own."""
+"""How networks with settings of their own are trained."""
 
 
 FEW_EPOCHS, SLOWER = 3, 4.0
 
 
 def continued(training: Settings, given: Mapping[str, Any] | None = None) -> Settings:
-    """How a training of these settings is gone on with: 3 epochs at a quarter of the rate, which
+    """How a training of these settings is continued: 3 epochs at a quarter of the rate, which
     falls to 0; then what was given instead.
 
     >>> how = continued(Settings(epochs=12, learning_rate=0.4))

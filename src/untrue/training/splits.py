@@ -32,7 +32,7 @@ def split_by_share(
     held_out: npt.NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> Split:
-    """Part the examples class by class; `held_out` marks those that are the test part already.
+    """Split the examples class by class; `held_out` marks those that are the test part already.
 
     Of each class, shuffled, the first go to test, the next to validation, the rest to training,
     which gets at least one.

@@ -195,7 +195,7 @@ def test_names_groups_costs_and_frames_of_data_are_taken(tmp_path: Path) -> None
     ("options", "message"),
     [
         ({"budgets": []}, "`budgets` is empty"),
-        ({"budgets": "*->8 <= 1"}, "say of what"),
+        ({"budgets": "*->8 <= 1"}, "give a unit"),
         ({"budgets": "*->9000 <= 1%"}, "9000"),
         ({"losses": ["hinge"]}, "Unknown loss 'hinge'"),
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),

@@ -1,6 +1,6 @@
 """The C kernel of the bilinear losses: loss and gradient of a row while it is in the cache.
 
-The C files stand beside this one; `setup.py` compiles them once for each instruction set into
+The C files are next to this one; `setup.py` compiles them once for each instruction set into
 `_kernels`, where a compiler is found. `UNTRUE_NATIVE=0` in the environment turns it off.
 """
 
@@ -15,8 +15,8 @@ from typing import Literal
 import torch
 
 SWITCH = "UNTRUE_NATIVE"
-# Questions about what torch is doing that only it can answer. Without an answer the kernel might
-# run where its work would not be recorded.
+# Functions by which torch tells what it is doing. Without them the kernel might run where its work
+# would not be recorded.
 ASKED = ("_len_torch_dispatch_stack", "_get_tracing_state", "_are_functorch_transforms_active")
 
 
@@ -50,7 +50,7 @@ KERNELS, REASON = _load()
 def backend() -> Literal["native", "torch"]:
     """What computes the bilinear losses on the CPU: the C kernels, or the torch formulas.
 
-    Results are the same; the torch formulas also serve what the kernels do not cover: other
+    Results are the same; the torch formulas also do what the kernels do not cover: other
     devices, soft targets, second derivatives, `torch.compile` and `torch.func`.
     """
     return "torch" if KERNELS is None else "native"
@@ -59,6 +59,6 @@ def backend() -> Literal["native", "torch"]:
 def described() -> str:
     """The backend in a sentence, with the reason or the instruction set."""
     if KERNELS is None:
-        return f"torch: {REASON}; the torch formulas serve, same results, slower"
+        return f"torch: {REASON}; the torch formulas are used: same results, slower"
     first, *others = KERNELS.instruction_sets()
     return f"native: {first}" + (f" (also built: {', '.join(others)})" if others else "")

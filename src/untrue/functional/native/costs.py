@@ -50,10 +50,10 @@ def describe(
 
 
 def _each(costs: Costs, target: Tensor, ignore_index: int, dtype: torch.dtype) -> Described:
-    """A sum of several forms, say: its rows are made by torch, one for each example."""
+    """Such as a sum of several forms: its rows are made by torch, one for each example."""
     assert KERNELS is not None
     k, n = costs.n_classes, len(target)
-    KERNELS.total_weight(target.data_ptr(), n, k, ignore_index, 0)  # refuses what is no class
+    KERNELS.total_weight(target.data_ptr(), n, k, ignore_index, 0)  # refuses bad targets
     if not all(tensor.is_cpu for tensor in costs.buffers()):
         raise _UncoveredError
     dtype = torch.float64 if k <= EXACT_CLASSES else dtype

@@ -22,14 +22,14 @@ from untrue.functional.native import ASKED, KERNELS
 from untrue.functional.native.costs import Described, describe
 from untrue.penalty.tensors import Costs
 
-ORDINARY = (Tensor, Parameter)  # a subclass may mean something by what is done to it
+ORDINARY = (Tensor, Parameter)  # a subclass may change what operations do
 HALVES = (torch.float16, torch.bfloat16)
 FLOATS = frozenset((torch.float32, torch.float64, *HALVES))
 INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
-# What a single number is like: a new one is had sooner from these than from its shape and dtype.
+# Single numbers: a new one is made faster from these than from its shape and dtype.
 SCALARS = {dtype: torch.empty((), dtype=dtype) for dtype in (torch.float32, torch.float64)}
 STRIDED = torch.strided
-# Bound once: these are asked at each call, which for small batches takes as long as the kernel.
+# Bound once: these run at each call, which for small batches takes as long as the kernel.
 _asked: list[Callable[[], Any]] = [getattr(torch._C, name, None) or int for name in ASKED]
 _dispatchers, _tracing, _transforms = _asked
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
@@ -166,7 +166,7 @@ class _Kernel(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         rows, gradient = ctx.saved_tensors
         if _is_grad_enabled():
-            # Somebody will differentiate again: give them the formula, not its value.
+            # A second derivative will be taken: it needs the formula, not its value.
             options, costs, target, _ = ctx.call
             again = by_formula(options, costs, rows, target)
             return *torch.autograd.grad(again, rows, upstream, create_graph=True), None
@@ -179,7 +179,7 @@ class _Kernel(torch.autograd.Function):
                 return gradient.mul_(factor), None
         factors = upstream.unsqueeze(1) if upstream.dim() else upstream
         scaled = gradient.mul_(factors) if last else gradient * factors
-        # What is ignored has no gradient, however wild the rest.
+        # What is ignored has no gradient, even where the rest is nan or infinite.
         ignored = (ctx.call.target == ctx.call.options.ignore_index).unsqueeze(1)
         return scaled.masked_fill(ignored, 0.0), None
 
