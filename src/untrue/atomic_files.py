@@ -50,7 +50,7 @@ def placed_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
         _force(path.parent)
     except OSError as error:
-        if str(error.filename) == str(temporary):  # a file that nobody asked for
+        if str(error.filename) == str(temporary):  # a name that the user did not give
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
     finally:

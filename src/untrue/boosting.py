@@ -201,7 +201,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """The mean loss, or the mean cost of the greatest score's class, as the library wants it.
+    """The mean loss, or the mean cost of the greatest score's class, as the library needs it.
 
     Called as an `Objective`. LightGBM gets `(name, value, False)`, an XGBoost Booster
     `(name, value)`, an XGBoost estimator the value (it reads the name from `__name__`).

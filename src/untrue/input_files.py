@@ -122,7 +122,7 @@ _TOML_PIECE = re.compile(
 
 
 def _deepest_key(text: str) -> int:
-    """The greatest number of parts, with dots between, that stand in a row outside strings."""
+    """The greatest number of parts, with dots between, in a row outside strings."""
     most, dots = 0, 0
     for match in _TOML_PIECE.finditer(text):
         first = match[0][0]

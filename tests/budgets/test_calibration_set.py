@@ -144,7 +144,7 @@ def test_tensors_come_and_go(data) -> None:
         ({"target": [None] * 9}, "class names or whole numbers; got None"),
         ({"target": np.zeros((9, 2), int)}, r"`target` must have shape \(N,\)"),
         ({"classes": ["tumour", "cyst", "scar"]}, "must name all 4 classes"),
-        ({"classes": ["tumour", "cyst", "scar", "x"]}, "names 'x', a class the penalty does not"),
+        ({"classes": ["tumour", "cyst", "scar", "x"]}, "names 'x', which is no class of"),
         ({"probs": np.zeros((0, 4)), "target": []}, "at least one example; got none"),
         ({"probs": np.full((1, 4), 0.25), "target": [0]}, "at least 2 examples"),
     ],

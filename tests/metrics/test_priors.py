@@ -85,5 +85,5 @@ def test_bad_priors_are_named(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", [np.array, torch.tensor])
 def test_a_row_that_the_priors_rule_out_is_named(kind: Any) -> None:
     probs = kind([[0.5, 0.5], [0.0, 1.0]])
-    with pytest.raises(DataError, match="gives no share to any class that row 1 of `probs`"):
+    with pytest.raises(DataError, match="gives no share to any class that is possible in row 1 of"):
         decide(probs, Penalty.from_rules(2, {}), priors=[1, 0], data_priors=[1, 1])

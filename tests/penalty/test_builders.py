@@ -108,7 +108,7 @@ def test_a_table_brings_its_names() -> None:
     [
         (NAMES[::-1], NAMES, None, "same names .*; row 0 is 'owl', column 0 is 'cat'"),
         (range(3), NAMES, None, "same names .*; row 0 is 0, column 0 is 'cat'"),
-        (NAMES, NAMES, NAMES[::-1], "table is for the classes cat, dog, owl, but `classes` says o"),
+        (NAMES, NAMES, NAMES[::-1], "table is for the classes cat, dog, owl, but `classes` has ow"),
         ([3, 5, 7], [3, 5, 7], None, r"Class names must be strings; got 3 \(int\)"),
     ],
 )

@@ -219,7 +219,7 @@ def test_a_star_stands_for_every_other_answer(k: int, seed: int) -> None:
         ({("fraud", "fine"): [-1.0, -2.0]}, r"row 0 is -1: costs must not be negative \(1 more"),
         ({("fraud", "fine"): [1.0, np.inf]}, "in row 1 is inf: costs must be finite"),
         ({("fraud", "fine"): [1.0, 1e31]}, r"in row 1 is 1e\+31: costs must be at most 1e\+30"),
-        ({("fraud", "fine"): ["a"]}, r"costs of \('fraud', 'fine'\) must be numbers, one an exam"),
+        ({("fraud", "fine"): ["a"]}, r"costs of \('fraud', 'fine'\) must be numbers, one per e"),
         ({("fraud", "fine"): [[1.0]]}, r"must be numbers, one per example; got .* shape \(1, 1\)"),
         ({("fraud", "fine"): [1.0], (2, 0): [1.0, 2.0]}, "equally many costs; .* has 1, .* 2"),
         ({("fraud", "*"): [1.0], (0, 2): [1.0]}, "Two costs for one mistake: .* and"),

@@ -124,7 +124,7 @@ class Budget:
                     it the hierarchy of the penalty, if it has one
         zone        the cells that "zone" means, as `metrics.zone_errors` takes them
         zone_above  or: mistakes that cost more than this; without either, more than the cheapest
-                    that costs anything (all of these if they cost alike)
+                    that costs anything (all of these if they cost the same)
         examples    how many examples a count of errors is about: that of the part of the data for
                     which it was stated. Other parts are judged by the same rate. Without it a count
                     is about whatever confusion matrix is judged.

@@ -19,7 +19,7 @@ def scaled_penalty(
     """`A + sum over budgets b of (m_b - 1) u_b M_b`; all multipliers 1 give the penalty itself.
 
     `M_b` is 1 on the budget's cells and 0 elsewhere, and `u_b` (`budget.unit`) their mean cost: on
-    cells that cost alike, m multiplies that cost; free cells are charged as the average mistake.
+    cells that cost the same, m multiplies that cost; free cells are charged as the average mistake.
     For an expected cost `u_b M_b` is A, so that m multiplies every cost.
 
     Rules stay rules under confusions and zones, a tree whose rows are not scaled stays a tree under

@@ -177,7 +177,7 @@ def _expected(penalty: Costs, block: Any, rows: slice) -> Any:
 
 
 def _preferred(penalty: Costs, block: Any) -> Any:
-    """What decides among answers that cost alike: the greatest wins, then the first."""
+    """What decides among answers that cost the same: the greatest wins, then the first."""
     return penalty.preference[None] if isinstance(penalty, Actions) else block
 
 

@@ -25,7 +25,7 @@ class Formula:
 
     make_rows: gives the cost rows r (N, k) as a fresh tensor, which may be overwritten
     target (N,): class indices for the cross-entropy; None leaves the term alone
-    shares (N,): weight of each example; None weighs all alike
+    shares (N,): weight of each example; None: all equal
     ignored (N,): examples that do not count; None if all do
     """
 
@@ -81,7 +81,7 @@ def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
     top = logits.gather(dim, largest)
     log_rest = (-softplus(top - second - rest)).masked_fill(alone, -torch.inf)
     log_rest = log_rest + (top - top).detach()  # nan where the largest is infinite
-    # In the likeliest class's own column stands a harmless log(1 - 0), which is replaced.
+    # The likeliest class's own column has a harmless log(1 - 0), which is replaced.
     return torch.where(mask, log_rest, torch.log1p(-(others - rest + log_rest).exp()))
 
 

@@ -95,7 +95,7 @@ class _Fused(torch.autograd.Function):
 def is_last_use(factor: Tensor) -> bool:
     """Whether the saved gradient is used for the last time: for one factor, graph not kept.
 
-    PyTorch itself is asked; False where its version cannot answer.
+    By PyTorch's own checks; False where its version has none.
     """
     if _keeps_graph is None or _is_many is None:
         return False

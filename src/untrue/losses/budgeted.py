@@ -115,7 +115,7 @@ class BudgetedLoss(MixedLoss):
     when        it is known how often a mistake may happen, not what it costs
 
     `M_b` is 1 on the budget's cells, `u_b` their mean cost, so that the multiplier m_b multiplies
-    the cost of cells that cost alike. All start at 1, where the loss is the plain one; each
+    the cost of cells that cost the same. All start at 1, where the loss is the plain one; each
     `update(confusion_matrix)` of validation data moves them by
 
         m_b <- clip(m_b + step * (rate_b - limit_b) / limit_b, 1, cap)

@@ -27,7 +27,7 @@ def multi_exit_loss(
     """`sum_l w_l L_l(z_l, y) / sum_l w_l` over the exits, the first one first.
 
     logits: one tensor per exit, each as its loss takes it. losses: one per exit, functions or
-    modules. weights: one per exit, none negative; without them all exits count alike.
+    modules. weights: one per exit, none negative; without them all exits count equally.
     """
     if isinstance(logits, Tensor) or len(logits) != len(losses):
         given = "one tensor" if isinstance(logits, Tensor) else f"{len(logits)} of them"
@@ -68,7 +68,7 @@ class MultiExitLoss(nn.Module):
     """`sum_l w_l L_l(z_l, y) / sum_l w_l`: a list of logits in, one loss out.
 
     paper       Resheff, Mandelbaum, Weinshall, the part on future work: `L_l` is a bilinear loss
-                with the penalty A(l) of `Penalty.for_exit`, all weights alike
+                with the penalty A(l) of `Penalty.for_exit`, all weights equal
     losses      one per exit, the first exit first: any losses, `nn.CrossEntropyLoss` too. They
                 share a reduction
     weights     one per exit; only their ratios count. May be set later, or moved by `ExitSchedule`

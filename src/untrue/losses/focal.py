@@ -63,7 +63,7 @@ class FocalLoss(ClassLoss):
     paper       Lin, Goyal, Girshick, He, Dollar, ICCV 2017; theirs is of two classes
     gamma       how much less an easy example counts; 0 is cross-entropy
     the rest    as in `nn.CrossEntropyLoss`; `weight` is the paper's alpha
-    when        most examples are easy and drown the others. It ignores costs.
+    when        most examples are easy and outweigh the others. It ignores costs.
 
     >>> loss = FocalLoss(gamma=2.0)
     >>> loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))

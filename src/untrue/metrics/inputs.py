@@ -42,7 +42,7 @@ def to_numpy(value: ArrayOrTensor, name: str = "data") -> npt.NDArray[Any]:
             raise ArgumentError(f"`{name}` must be an array; NumPy says: {error}") from error
     tensor = value.detach().cpu()
     if tensor.is_floating_point() and tensor.element_size() == 2:
-        tensor = tensor.float()  # NumPy knows no bfloat16
+        tensor = tensor.float()  # NumPy has no bfloat16
     array: npt.NDArray[Any] = tensor.numpy()
     return array
 

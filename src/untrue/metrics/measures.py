@@ -70,7 +70,7 @@ def zone_errors(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None 
 
     `zone` is a `Penalty`, a boolean mask of shape (k, k), or (true, predicted) pairs by index, or
     by name with `classes` naming all classes in order. The zone of a penalty is what costs more
-    than its cheapest mistake that costs anything; if all of those cost alike, all of them.
+    than its cheapest mistake that costs anything; if all of those cost the same, all of them.
 
     >>> zone_errors([[8, 2], [1, 9]], [(1, 0)])
     1
@@ -290,7 +290,7 @@ def typicality(
 def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tuple[Confusion, ...]:
     """The `n` kinds of error that cost most together, `n[i, j] A[i, j]`, costliest first.
 
-    Rows of (true, predicted, count, cost) with the names the penalty knows. What costs nothing is
+    Rows of (true, predicted, count, cost) with the names of the penalty. What costs nothing is
     left out; equal costs are ordered by count, then by class.
     """
     cells = read_confusion(cm)

@@ -28,8 +28,8 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
     """Which cells lie in the zone.
 
     `zone` is a penalty (its zone: what costs more than the cheapest mistake that costs anything, or
-    all that costs anything if it costs alike), a boolean mask of shape (k, k), or (true, predicted)
-    pairs of indices, or of names where `classes` lists them.
+    all that costs anything if all of it costs the same), a boolean mask of shape (k, k), or
+    (true, predicted) pairs of indices, or of names where `classes` lists them.
     """
     k = cells.n_classes
     if is_penalty(zone):

@@ -25,7 +25,7 @@ class Normalize(nn.Module):
 
 
 def scale_of(network: nn.Module) -> Normalize | None:
-    """The part of a network that knows the scale of its images, if it has one."""
+    """The part of a network that holds the scale of its images, if it has one."""
     return next((part for part in network.modules() if isinstance(part, Normalize)), None)
 
 

@@ -158,7 +158,7 @@ class Actions(ABC):
     @property
     @abstractmethod
     def preference(self) -> Floats:
-        """(m,) Of actions that cost alike the one of greatest preference is taken; at least 0."""
+        """(m,) Of actions with equal cost the one of greatest preference is taken; at least 0."""
 
     @abstractmethod
     def _lookup(self, i: Ints, j: Ints) -> Floats: ...

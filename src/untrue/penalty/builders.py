@@ -53,7 +53,7 @@ def _square(
     if names is not None:
         if classes is not None and list(classes) != names:
             raise PenaltyError(
-                f"The table is for the classes {_shown(names)}, but `classes` says "
+                f"The table is for the classes {_shown(names)}, but `classes` has "
                 f"{_shown(classes)}: leave one of them out."
             )
         classes = names

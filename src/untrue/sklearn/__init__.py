@@ -7,7 +7,7 @@
     cost_scorer               a scorer for model selection: less cost is better
 
 Each takes its `penalty` as a `Penalty`, as a matrix in the order of the sorted labels, or as rules
-by label, `{("tumour", "benign"): 20.0, "default": 1.0}`; None makes all mistakes alike. Named
+by label, `{("tumour", "benign"): 20.0, "default": 1.0}`; None: all mistakes cost 1. Named
 penalties are matched to the labels by name; where the labels were replaced by codes 0, 1, ...
 (StackingClassifier, VotingClassifier, cross_val_predict of probabilities: in sorted order), the
 names belong in `classes`, in the order of the codes.

@@ -28,7 +28,7 @@ class BoostedClassifier(CostMetaEstimator):
 
     estimator   an `LGBMClassifier` or `XGBClassifier`; a copy is fitted, with our objective
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
-                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike. A
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes cost 1. A
                 `FormulaPenalty` has costs of each example, by columns of X or `cost_columns`
     loss        "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
     alpha       share of the cost term, from 0 (plain cross-entropy) to 1

@@ -30,7 +30,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
     estimator   a classifier with `predict_proba`; a copy is fitted. Wrap a fitted one in
                 scikit-learn's `FrozenEstimator` and fit on held-out data to calibrate it alone.
     penalty     a `Penalty`, a matrix in the order of `classes_`, rules by label
-                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes alike. A
+                `{(true, predicted): cost, "default": 1.0}`, or None: all mistakes cost 1. A
                 `FormulaPenalty` has costs of each example, by columns of X or `cost_columns`
     calibrate   whether to correct how sure the classifier is, on which this decision
                 depends. One temperature is fitted to the log-probabilities of examples that the

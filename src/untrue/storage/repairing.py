@@ -1,6 +1,6 @@
 """Dropping what is damaged: the whole entries go into a new file, which takes the old one's place.
 
-So one way serves a damaged cell and a damaged page alike, and a kill leaves the old file or the
+So damaged cells and damaged pages are treated the same way, and a kill leaves the old file or the
 new one.
 """
 

@@ -198,7 +198,7 @@ _apply = super(torch.autograd.Function, _Kernel).apply
 
 
 def _are_ordinary(logits: Tensor, target: Tensor) -> bool:
-    """Whether they are tensors in main memory, and nobody records or transforms what is done."""
+    """Whether they are tensors in main memory, and no operation is recorded or transformed."""
     return (
         KERNELS is not None
         and type(logits) in ORDINARY
