@@ -91,8 +91,8 @@ def test_convert_keeps_every_number(costs: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(there.matrix(), Penalty.load(costs).matrix())
     again = run("convert", costs, tmp_path / "costs.csv")
     assert again.returncode == 2
-    assert "is there already; name another file or add --force." in again.stderr
-    assert run("convert", costs, tmp_path / "costs.csv", "--force").returncode == 0
+    assert "is there already; name another file or add --overwrite." in again.stderr
+    assert run("convert", costs, tmp_path / "costs.csv", "--overwrite").returncode == 0
 
 
 def test_an_npy_file_takes_its_class_names(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_tree_for_costs_is_answered_with_the_command_that_makes_them(
 def test_new_takes_names_with_line_ends(tmp_path: Path) -> None:
     tree, out = tmp_path / "tree.json", tmp_path / "costs.toml"
     tree.write_text('{"fi\\nsh": ["tro\\nut", "sha\\rrk"], "pets": ["c\\u2028at", "dog"]}')
-    words = ["penalty", "new", "--out", str(out), "--force"]
+    words = ["penalty", "new", "--out", str(out), "--overwrite"]
     assert exit_code([*words, "--hierarchy", str(tree)]) == 0
     assert Penalty.load(out).classes == ("tro\nut", "sha\rrk", "c\u2028at", "dog")
     assert exit_code([*words, "--classes", '"a\nb","c\rd","e\x7f",f, "f "']) == 0

@@ -285,3 +285,9 @@ class TestLinearHeadLoss:
             LinearHeadLoss(D, FORMS["tree"], loss="focal")
         with pytest.raises(ArgumentError, match="`binary` is about one logit"):
             LinearHeadLoss(D, Penalty.from_ordinal(2), binary=True)
+        for given, rule in ((0, "at least 1"), ("16", "a whole number of at least 1")):
+            with pytest.raises(ArgumentError, match=f"`in_features` must be {rule}; got"):
+                LinearHeadLoss(given, FORMS["tree"])
+        head = LinearHeadLoss(D, FORMS["tree"])
+        with pytest.raises(ArgumentError, match=rf"for `features` of shape \(2, {D + 1}\); got"):
+            head(torch.randn(2, D + 1), torch.tensor([0, 1]))

@@ -29,6 +29,13 @@ def test_what_is_known_is_what_is_there(name: str) -> None:
     assert known.facts.image_shape == data.image_shape
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_images_are_nothing_for_trees(library: str) -> None:
+    for found in (run_data.known("digits"), run_data.named("digits")):
+        with pytest.raises(ArgumentError, match=f"Model '{library}' is for tables; these are ima"):
+            found.check(config(network=library))
+
+
 @pytest.mark.parametrize("name", IMAGES)
 def test_every_data_set_is_known_without_its_files(name: str) -> None:
     known = facts(name)

@@ -261,6 +261,8 @@ def test_a_file_may_hold_formulas(tmp_path: Path, suffix: str) -> None:
     assert again == found
     with pytest.raises(PenaltyError, match=r"costs.toml: the cost of 'fraud' -> 'fine' is '0.2"):
         Penalty.load(path)
+    with pytest.raises(PenaltyError, match=r"here costs must be numbers\. `untrue fit`, `tune`"):
+        Penalty.load(path)
     plain = Penalty.from_rules(2, {}).save(tmp_path / "plain.toml")
     with pytest.raises(PenaltyError, match=r"plain.toml: has no formulas. Penalty.load\(path\)"):
         FormulaPenalty.load(plain)

@@ -66,7 +66,8 @@ def audit(
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the page; else NAME-audit beside you.")
+        Path | None,
+        typer.Option(help="Folder of the page; else NAME-audit in the working directory."),
     ] = None,
 ) -> None:
     """Show what the mistakes in a file of predictions cost, and where they are.
@@ -176,7 +177,11 @@ def _of_nodes(
     where = console()
     truth, predicted = found.columns
     say(where, f"{found.source}: truth in {truth!r}, predictions in {predicted!r}")
-    say(where, "Note: some answers are inner nodes of the hierarchy; they are measured as such.")
+    say(
+        where,
+        "Note: some answers are inner nodes of the hierarchy; all are measured by it, none by the "
+        "costs.",
+    )
     say(where, "")
     show(where, nodes.summary_table(found))
     show(where, nodes.answers_table(found))

@@ -38,22 +38,29 @@ def control(
     penalty: Annotated[
         Path | None,
         typer.Option(
-            help="What mistakes cost: the rule with the least cost is wanted. Else the one with "
-            "most right answers."
+            help="What mistakes cost: the rule with the least cost is looked for; else the one "
+            "with most right answers."
         ),
     ] = None,
     abstain: Annotated[
         bool, typer.Option("--abstain", help="It may give no answer, where the budgets leave none.")
     ] = False,
     abstain_cost: Annotated[
-        float | None, typer.Option(help="What no answer costs, in the units of the penalty.")
+        float | None,
+        typer.Option(
+            help="With --abstain or in its place: what no answer costs, in the penalty's units."
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="With which all budgets hold together.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="With which all budgets hold together, 0.5 to below 1.")
+    ] = 0.95,
     truth: options.Truth = None,
     probs: options.Probs = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(help="A tree of the classes, .csv (parent,child) or .json: their groups."),
+        typer.Option(
+            help="A hierarchy of the classes, .csv (parent,child) or .json: their groups."
+        ),
     ] = None,
     zone_above: Annotated[
         float | None, typer.Option(help="Mistakes costlier than this are the zone.")

@@ -32,8 +32,8 @@ def explore(
     hierarchy: Annotated[
         Path | None,
         typer.Option(
-            help="A tree of the classes, .csv (parent,child) or .json ({group: [classes]}): its "
-            "groups can be edited as one."
+            help="A hierarchy of the classes, .csv (parent,child) or .json ({group: [classes]}): "
+            "its groups can be edited as one."
         ),
     ] = None,
     truth: options.Truth = None,

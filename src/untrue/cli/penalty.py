@@ -78,14 +78,16 @@ def convert(
     source: File,
     target: Annotated[Path, typer.Argument(help="The file to write; its ending sets the format.")],
     classes: Names = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
 ) -> None:
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.atomic_files import check_parent
     from untrue.penalty import Penalty
     from untrue.tools.penalty_templates import split_names
 
-    check_free(target, force=force)
+    check_free(target, overwrite=overwrite)
     check_parent(target)
     penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
     typer.echo(penalty.save(target))
@@ -108,14 +110,16 @@ def new(
         float, typer.Option(help="With --ordinal: a mistake costs its steps to this power.")
     ] = 1.0,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
 ) -> None:
     """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
     from untrue.atomic_files import place_text
     from untrue.tools.penalty_templates import split_names, template
     from untrue.tools.reading.hierarchies import read_hierarchy
 
-    check_free(out, force=force)
+    check_free(out, overwrite=overwrite)
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     names = split_names(classes) if classes else None
@@ -146,7 +150,9 @@ def suggest(
         float, typer.Option(help="The costliest mistake; the cheapest costs 1.")
     ] = 5,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.csv"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
 ) -> None:
     """Suggest a starting matrix from a confusion matrix and the costs you know."""
     from untrue.atomic_files import check_parent
@@ -157,7 +163,7 @@ def suggest(
     from untrue.tools.penalty_templates import suggest as suggestion
     from untrue.tools.reading.confusion_file import read_confusion_csv
 
-    check_free(out, force=force)
+    check_free(out, overwrite=overwrite)
     check_parent(out)
     names, counts = read_confusion_csv(confusion)
     rules = [parse_rule(text) for text in rule or []]
@@ -175,6 +181,6 @@ def suggest(
     say(where, str(saved))
 
 
-def check_free(path: Path, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise ArgumentError(f"{path} is there already; name another file or add --force.")
+def check_free(path: Path, *, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise ArgumentError(f"{path} is there already; name another file or add --overwrite.")

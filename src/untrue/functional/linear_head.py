@@ -116,8 +116,8 @@ def _check_shapes(
     shape, d = features.shape[:-1], features.shape[-1]
     if weight.shape != (n_classes, d):
         raise ArgumentError(
-            f"`weight` must have shape ({n_classes}, {d}), classes of the penalty by features; got "
-            f"{tuple(weight.shape)}."
+            f"`weight` must have shape ({n_classes}, {d}), classes of the penalty by features, for "
+            f"`features` of shape {tuple(features.shape)}; got {tuple(weight.shape)}."
         )
     if bias is not None and (not isinstance(bias, Tensor) or bias.shape != (n_classes,)):
         found = tuple(bias.shape) if isinstance(bias, Tensor) else type(bias).__name__

@@ -44,9 +44,15 @@ def is_boosted(config: RunConfig) -> bool:
 def check(config: RunConfig, opened: Opened) -> None:
     """Refuse a run that trees cannot make."""
     if "images" in opened.source.kind:
-        raise ArgumentError(f"Model {config.setup.network!r} is for tables; these are images.")
+        refuse_images(config)
     if config.start is not None or config.keep_weights:
         raise ArgumentError("Boosted trees keep no weights to go on from.")
+
+
+def refuse_images(config: RunConfig) -> None:
+    """Refuse trees where the examples are images."""
+    if is_boosted(config):
+        raise ArgumentError(f"Model {config.setup.network!r} is for tables; these are images.")
 
 
 def without_loss(methods: Iterable[str], network: str) -> dict[str, str]:

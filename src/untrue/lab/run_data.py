@@ -59,6 +59,7 @@ class KnownData:
         return settings_of(self.facts.name, scale)
 
     def check(self, config: RunConfig) -> None:
+        boosted.refuse_images(config)
         networks.check(config.setup.network, self.facts.image_shape)
         split(config, self)
 
@@ -84,6 +85,7 @@ class NamedData:
         return settings_of(self.data.name, scale)
 
     def check(self, config: RunConfig) -> None:
+        boosted.refuse_images(config)
         networks.check(config.setup.network, self.data.image_shape)
         split(config, self.data)
 

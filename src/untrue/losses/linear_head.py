@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
+from untrue.checks import check_count
 from untrue.errors import ArgumentError
 from untrue.functional.formula import Term
 from untrue.functional.linear_head import linear_loss
@@ -53,6 +54,7 @@ class LinearHeadLoss(nn.Module):
             raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
         if options.get("binary"):
             raise ArgumentError("`binary` is about one logit for two classes; a head has two.")
+        check_count("in_features", in_features)
         self.loss = loss
         self.mixed = LOSSES[loss](penalty, alpha, **options)
         self.linear = nn.Linear(in_features, self.mixed.penalty.n_classes, bias=bias)

@@ -43,7 +43,8 @@ def load(path: Path, classes: Sequence[str] | None = None) -> Penalty:
         pair, formula = next(iter(penalty.formulas.items()))
         raise PenaltyError(
             f"{path}: the cost of {pair[0]!r} -> {pair[1]!r} is {formula!r}, by columns of the "
-            "data. untrue.penalty.FormulaPenalty.load(path).per_example(table) has it for each row."
+            "data; here costs must be numbers. `untrue fit`, `tune`, `predict` and `audit` take "
+            "such a file; in Python, untrue.penalty.FormulaPenalty.load(path).per_example(table)."
         )
     return penalty if classes is None else _ordered(path, penalty, check_classes(classes))
 

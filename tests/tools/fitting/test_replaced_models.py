@@ -101,6 +101,8 @@ def test_neither_the_working_directory_nor_the_data_nor_a_link_is_replaced(
 ) -> None:
     with pytest.raises(ArgumentError, match=r"holds .*metrics\.json, which is read; name another"):
         check_target(copy, overwrite=True, inputs=[copy / "metrics.json"])
+    with pytest.raises(ArgumentError, match="model is itself what is read; name another folder"):
+        check_target(copy, overwrite=True, inputs=[copy])
     link = tmp_path / "link"
     link.symlink_to(copy)
     with pytest.raises(ArgumentError, match=r"link is a link to .*model; name the folder itself"):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from untrue import Penalty
@@ -73,6 +74,25 @@ def test_what_cannot_be_gone_on_with_is_refused(
     trees = fit(source, loss="cross-entropy", model="lightgbm", rounds=3).model
     with pytest.raises(ArgumentError, match="is a model of lightgbm, which cannot be gone on with"):
         fit(source, loss="cross-entropy", start_from=trees)
+
+
+def test_other_columns_and_another_order_of_them_are_refused(
+    plain: FitResult, patients_csv: Path, tmp_path: Path
+) -> None:
+    table = pd.read_csv(patients_csv)
+    first = str(next(name for name in table.columns if name != "diagnosis"))
+
+    def go(changed: pd.DataFrame) -> None:
+        changed.to_csv(tmp_path / "changed.csv", index=False)
+        source = open_source(tmp_path / "changed.csv", target="diagnosis")
+        fit(source, loss="cross-entropy", start_from=plain.model)
+
+    with pytest.raises(ArgumentError, match=f"it has {first}, .*; these have renamed, which it"):
+        go(table.rename(columns={first: "renamed"}))
+    with pytest.raises(ArgumentError, match=f"it has {first}, which these lack. Give the same"):
+        go(table.drop(columns=first))
+    with pytest.raises(ArgumentError, match="their order or kind"):
+        go(table[[*reversed(table.columns)]])
 
 
 def test_the_command_goes_on_from_a_folder(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.tools.reading.columns import choose
 from untrue.tools.reading.tables import TableFile
 
@@ -38,6 +38,15 @@ def test_obvious_columns_are_found(
 ) -> None:
     found = choose(table(*names), CLASSES)
     assert (found.truth, found.predicted, found.probs) == (truth, predicted, probs)
+
+
+def test_one_column_is_never_both_the_truth_and_the_predictions() -> None:
+    file = table("truth", "predicted", "prob_cat", "prob_dog")
+    for options in ({"predicted": "truth"}, {"truth": "predicted", "predicted": "predicted"}):
+        with pytest.raises(ArgumentError, match="named for the truth and for the predictions"):
+            choose(file, ["cat", "dog"], **options)
+    found = choose(file, ["cat", "dog"], truth="predicted")
+    assert (found.predicted, found.probs) == (None, ("prob_cat", "prob_dog"))
 
 
 def test_a_class_called_like_a_column_is_not_taken_for_it() -> None:

@@ -52,7 +52,7 @@ def answers_table(found: NodeAudit) -> Table:
     costs = np.asarray(actions.cost(cells.true, cells.action), dtype=np.float64)
     return Table(
         "The commonest answers that are not the true class",
-        "Edges between the answer and the true class are what it costs, unless said otherwise.",
+        "An answer costs the edges between it and the true class, or what `cost` gives in Python.",
         (Column("true"), Column("answer"), Column("times", ",d"), Column("cost each", ",.3g")),
         tuple(
             (

@@ -79,6 +79,8 @@ def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path
             f"{folder} is the working directory or holds it; name a folder for the model alone."
         )
     for given in inputs:
+        if given.resolve() == whole:
+            raise ArgumentError(f"{folder} is itself what is read; name another folder.")
         if given.resolve().is_relative_to(whole):
             raise ArgumentError(f"{folder} holds {given}, which is read; name another folder.")
     if not any(folder.iterdir()):

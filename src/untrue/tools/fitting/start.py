@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, listed
 from untrue.tools.fitting.learners import Choice, Learner
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import load_model
-from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.tools.reading.images import ImagePreprocessing
+from untrue.tools.reading.sources import Preprocessing, Source, TableSource
 from untrue.training import Settings, continued
 from untrue.training.splits import Split
 
@@ -48,13 +49,14 @@ class StartModel:
         return Choice(self.network, f"that of {self.where}"), continued(how, asked_for)
 
     def check(self, source: Source, classes: tuple[str, ...], parts: Split, seed: int) -> None:
-        """Refuse data of another kind, other classes, and another split: the model would be
-        measured on examples it has learned from."""
+        """Refuse data of another kind, other columns or classes, and another split: the model would
+        be measured on examples it has learned from."""
         if source.kind != self.model.kind:
             raise ArgumentError(
                 f"`start_from` {self.where} was fitted to data of kind {self.model.kind!r}; these "
                 f"are {source.kind!r}."
             )
+        self._check_columns(source)
         if classes != self.model.classes:
             raise ArgumentError(
                 f"`start_from` {self.where} has other classes, or another order of them: "
@@ -74,6 +76,26 @@ class StartModel:
                 f"now {now[name]}), so examples it has learned from would be measured on. Give the "
                 "same data, seed and shares."
             )
+
+    def _check_columns(self, source: Source) -> None:
+        """The weights belong to columns by their place: each must be what it was."""
+        preprocessing = self.model.preprocessing
+        if not isinstance(source, TableSource) or isinstance(preprocessing, ImagePreprocessing):
+            return
+        known, now = preprocessing.schema, source.features.schema
+        if (known.numbers, known.categories) == (now.numbers, now.categories):
+            return
+        lost = [name for name in known.names if name not in now.names]
+        new = [name for name in now.names if name not in known.names]
+        parts = [
+            *([f"it has {listed(lost)}, which these lack"] if lost else []),
+            *([f"these have {listed(new)}, which it lacks"] if new else []),
+        ]
+        what = "; ".join(parts) or "their order or kind (numbers, categories) differs"
+        raise ArgumentError(
+            f"`start_from` {self.where} learned from other columns: {what}. Give the same columns "
+            "in the same order."
+        )
 
     def prepare(
         self, source: Source, settings: Settings

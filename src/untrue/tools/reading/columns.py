@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from untrue.errors import DataError, listed
+from untrue.errors import ArgumentError, DataError, listed
 from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
@@ -55,8 +55,14 @@ def choose(
     truth = find_truth(file, classes, truth, needed=True)
     assert truth is not None
     found = _asked_probs(file, classes, probs, notes, label_names) if probs else None
+    if predicted == truth:
+        raise ArgumentError(
+            f"{file.path}: {truth!r} is named for the truth and for the predictions; every answer "
+            "would be right. Name two columns, with --truth and --predicted."
+        )
     if predicted is None:
-        predicted = guess_column(file, PREDICTED, classes)
+        guessed = guess_column(file, PREDICTED, classes)
+        predicted = None if guessed == truth else guessed
     if found is None:
         found = _guessed_probs(file, classes, notes, label_names, but={truth, predicted})
     if predicted is None and found is None:
