@@ -89,8 +89,13 @@ def test_other_columns_of_probabilities_are_taken_in_order_and_that_is_said() ->
 
 
 def test_an_incomplete_set_of_probabilities_is_left_out_and_that_is_said() -> None:
-    found = choose(table("truth", "predicted", "prob_cat"), CLASSES)
+    three = (*CLASSES, "cow")
+    found = choose(table("truth", "predicted", "prob_cat", "prob_cow"), three)
     assert found.probs is None
-    assert found.notes == ("the columns prob_cat are left out: class 'dog' has none",)
+    assert found.notes == ("the columns prob_cat, prob_cow are left out: class 'dog' has none",)
     with pytest.raises(DataError, match=r"nor probabilities; .*class 'dog' has none"):
-        choose(table("truth", "prob_cat"), CLASSES)
+        choose(table("truth", "prob_cat", "prob_cow"), three)
+
+
+def test_of_two_classes_one_column_is_complete() -> None:
+    assert choose(table("truth", "prob_cat"), CLASSES).probs == ("prob_cat",)
