@@ -33,15 +33,9 @@ def test_the_examples_run_and_print_what_the_page_shows(tmp_path) -> None:
     assert (tmp_path / "rule.html").exists()
 
 
-def test_a_million_rows_take_no_more_than_the_page_says() -> None:
-    found = re.search(r"under (\d+) seconds of one core and under (\d+) GB", PAGE)
-    assert found is not None
+def test_a_million_rows_take_what_the_page_says() -> None:
     with (RESULTS / "control_size.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["rows"], row["classes"], row["budgets"]) for row in rows] == [
-        ("1000000", "100", "1"),
-        ("1000000", "100", "2"),
-    ]
-    for row in rows:
-        assert float(row["core_seconds"]) < int(found[1])
-        assert float(row["memory_gb"]) < int(found[2])
+    one, two = (f"{row['seconds']} seconds and {float(row['memory_gb']):.1f} GB" for row in rows)
+    assert f"take {one} with one budget, {two} with two" in PAGE
+
