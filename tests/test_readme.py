@@ -57,6 +57,18 @@ def test_the_costs_of_kdd_cup_are_those_of_the_record() -> None:
     assert f"decided by cost has {min(plain):.3f} to {max(plain):.3f}" in README
 
 
+def test_the_speed_of_the_loss_is_that_of_the_record() -> None:
+    with (ROOT / "benchmarks" / "results" / "losses.csv").open(newline="") as file:
+        times = [
+            float(row["times_cross_entropy"])
+            for row in csv.DictReader(file)
+            if row["loss"].endswith(" bilinear, native")
+        ]
+    assert len(times) == 14
+    said = f"it takes {min(times):.2f} to {max(times):.2f} times the time of cross-entropy"
+    assert said in README
+
+
 def test_the_picture_shows_what_the_page_says() -> None:
     with (ROOT / "docs" / "pictures" / "budget.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
