@@ -24,6 +24,25 @@ def test_the_choice_of_the_page_is_the_one_that_was_written_down() -> None:
     assert kept["decision"] == choice["decision"]
 
 
+def test_what_the_page_says_of_other_weighings_is_in_the_held_out_costs() -> None:
+    page = cost_tables.PAGE.read_text()
+    normal: dict[str, float] = {}
+    half: dict[str, float] = {}
+    for row in cost_tables.results("kdd99-held-out"):
+        kinds = {
+            k: float(v) for k, v in row.items() if k not in ("candidate", "hardware", "versions")
+        }
+        normal[row["candidate"]] = kinds.pop("normal")
+        half[row["candidate"]] = (normal[row["candidate"]] + sum(kinds.values()) / len(kinds)) / 2
+    assert len(kinds) + 1 == 23
+    assert sum(cost < 0.002 for cost in normal.values()) == len(normal) - 2 == 100
+    assert round(normal["bilinear 0.8, all rows, 30 rounds, posterior"], 2) == 1.0
+    best = min(half, key=half.__getitem__)
+    assert best == "log-bilinear 0.2, distinct rows, 60 rounds, least cost"
+    free = half["cross-entropy, distinct rows, 60 rounds, least cost"]
+    assert f"({half[best]:.4f} held out; cross-entropy with the free rule {free:.4f})" in page
+
+
 def test_a_table_of_credit_is_sorted_and_paired() -> None:
     def row(method: str, mean: float, change: float) -> dict[str, str]:
         numbers = {"mean_cost": mean, "low": mean - 0.1, "high": mean + 0.1, "difference": change}
