@@ -12,10 +12,11 @@ from pathlib import Path
 
 import torch
 
-from fuzz import commands, costs, files, folders
+from fuzz import commands, costs, files, folders, rules
 from fuzz.runner import Limits, Outcome, run
 
-TARGETS = {**files.TARGETS, **costs.TARGETS, **folders.TARGETS, **commands.TARGETS}
+PARTS = (files, rules, costs, folders, commands)
+TARGETS = {name: target for part in PARTS for name, target in part.TARGETS.items()}
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from typing import Any
 
 from typer.models import ArgumentInfo
 
-from fuzz import files, folders, values
+from fuzz import files, folders, rules, values
 from fuzz.files import Target, check
 from untrue import Penalty
 from untrue.cli import COMMANDS, exit_code
@@ -247,7 +247,7 @@ def prepare(rng: Random, work: Path) -> None:
     (work / "new.csv").write_text("x,y,city\n1,2,Rome\n2,3,Oslo\n")
     (work / "cm.csv").write_text(",a,b\na,5,1\nb,2,4\n")
     files.write_predictions(rng, work)
-    files.write_rule(rng, work)
+    rules.write_rule(rng, work)
     files.write_tree(rng, work, classes)
     folders.write_model(work / "model")
     (work / "store").mkdir()

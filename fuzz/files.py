@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import gzip
 import io
 import json
@@ -16,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from fuzz import values
-from untrue import Budget, DecisionRule, Hierarchy, Penalty, control
-from untrue.budgets.rule_file import to_dict
+from untrue import Hierarchy, Penalty
 from untrue.lab import experiments
 from untrue.tools.auditing.audit import audit
 from untrue.tools.penalty_diagnosis import diagnose
@@ -312,41 +310,6 @@ def write_predictions(rng: Random, place: Path) -> Path:
     return path
 
 
-@functools.cache
-def _rule() -> dict[str, Any]:
-    """A rule as its file has it."""
-    target = np.arange(600) % 3
-    probs = 0.8 * np.eye(3)[target] + 0.2 / 3
-    found = control(
-        probs, target, budgets=["a->b <= 20%", "c<-* <= 30%"], classes=KNOWN, abstain=True
-    )
-    return to_dict(found)
-
-
-def write_rule(rng: Random, place: Path) -> Path:
-    path = place / "rule.json"
-    content: Any = _rule()
-    for _ in range(rng.choice([0, 0, 1, 1, 2])):
-        content = values.changed(rng, content)
-    text = values.json_text(content).encode("utf-8", "surrogatepass")
-    path.write_bytes(values.spoilt(rng, text, 0.2))
-    return path
-
-
-def rule(rng: Random, place: Path) -> None:
-    """A decision rule; what is read answers, and comes back the same."""
-    found = DecisionRule.load(write_rule(rng, place))
-    k = len(found.classes)
-    probs = np.random.default_rng(rng.randrange(2**32)).dirichlet(np.ones(k), 20)
-    given = found.codes(probs)
-    check(bool(((given >= -1) & (given < k)).all()), "an answer that is no class")
-    again = DecisionRule.load(found.save(place / "again.json"))
-    np.testing.assert_array_equal(again.codes(probs), given)
-    found(probs)
-    str(found.guarantee)
-    repr(found)
-
-
 def experiment(rng: Random, place: Path) -> None:
     """An experiment stated in TOML."""
     path = place / "mine.toml"
@@ -359,23 +322,6 @@ def experiment(rng: Random, place: Path) -> None:
     path.write_bytes(values.spoilt(rng, toml(content).encode("utf-8", "surrogatepass"), 0.3))
     chosen, scale, overrides = experiments.read_toml(path)
     experiments.options(experiments.find(chosen), scale=scale or "desk", overrides=overrides)
-
-
-def budget(rng: Random, place: Path) -> None:  # noqa: ARG001 - it needs no file
-    """A budget in words, resolved and judged."""
-    left = rng.choice(
-        ["a->b", "a<-b", "zone", "expected cost", "across groups", "a->*", values.name(rng)]
-    )
-    right = rng.choice(
-        ["0.5%", "3 errors", "0.1", "20 %", values.number(rng), values.number(rng) + "%"]
-    )
-    text = f"{left} {rng.choice(['<=', '<=', '<', '=', ''])} {right}"
-    text = values.spoilt(rng, text.encode("utf-8", "surrogatepass"), 0.2).decode("utf-8", "replace")
-    stated = Budget.parse(text)
-    resolved = stated.resolve(Penalty.from_rules(KNOWN, {("a", "b"): 5.0}), examples=30)
-    verdict = resolved.judge(np.array([[9, 1, 0], [2, 8, 0], [0, 1, 9]]))
-    check(np.isfinite(verdict.rate), "a rate that is no number")
-    str(stated)
 
 
 def csv_text(rng: Random, rows: list[list[str]], delimiter: str = ",") -> bytes:
@@ -404,7 +350,5 @@ TARGETS: dict[str, tuple[Target, int]] = {
     "table": (table, 14),
     "arrays": (arrays, 10),
     "predictions": (predictions, 8),
-    "rule": (rule, 8),
     "experiment": (experiment, 6),
-    "budget": (budget, 4),
 }

@@ -41,6 +41,10 @@ class BudgetError(UntrueError, ValueError):
         return type(self), (str(self), self.closest)
 
 
+class MissingFileError(UntrueError, FileNotFoundError):
+    """A file that is not there."""
+
+
 class DivergedError(UntrueError, ArithmeticError):
     """Training whose loss or gradients are no longer finite."""
 

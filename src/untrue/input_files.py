@@ -2,7 +2,7 @@
 
 A reader of a format may raise nearly anything on a file that is damaged or made to do harm, and
 which it is changes from release to release. `reading` turns all of it into an `UntrueError` with
-the file's name; the system's own errors about a file (no such file, permission denied) pass.
+the file's name; the system's own errors about a file (permission denied) pass.
 
 Bounds keep a small file from taking all of the memory; the error names the bound.
 """
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from untrue.errors import DataError, UntrueError
+from untrue.errors import ArgumentError, DataError, MissingFileError, UntrueError
 
 # How much of a library's message is shown.
 LONGEST_REASON = 200
@@ -73,9 +73,19 @@ def with_path(path: str | Path, error: UntrueError) -> str:
     return message if message.startswith(str(path)) else f"{path}: {message}"
 
 
+def as_path(given: Any) -> Path:
+    """The name of a file, as a caller gives it."""
+    if not isinstance(given, str | os.PathLike) or "\0" in str(given):
+        raise ArgumentError(f"`path` must be the name of a file; got {given!r}.")
+    return Path(given)
+
+
 def check_regular(path: Path, kind: type[UntrueError] = DataError) -> os.stat_result:
     """Check that it is a plain file: reading a pipe or a device may never end."""
-    found = path.stat()
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFileError(f"There is no file {path}.") from None
     if stat.S_ISDIR(found.st_mode):
         raise kind(f"{path} is a folder, not a file.")
     if not stat.S_ISREG(found.st_mode):

@@ -274,7 +274,11 @@ def test_files_come_and_go(tmp_path: Path, suffix: str) -> None:
     [
         ("cost = 2.0", 'cost = "two"', "Expected a number for the action 'scan'; got 'two'"),
         ("cost = 2.0", "cost = -2.0", "Cost of 'scan' for 'tumour' is -2.0: costs must be finite"),
-        ("cost = 2.0", "costs = { cyst = 1.0 }", "action 'scan' has no cost for 'tumour'"),
+        (
+            "cost = 2.0",
+            "costs = { cyst = 1.0 }",
+            "action 'scan' has no cost for 'tumour'",
+        ),
         ("cost = 2.0", "note = 1", "action 2: expected name, and cost or costs; got name, note"),
         ("tumour = 0.0", "tumor = 0.0", "unknown class 'tumor'; did you mean 'tumour'"),
         ('name = "scan"', 'name = "tumour"', "The action 'tumour' is named twice"),
@@ -301,7 +305,7 @@ def test_files_that_are_wrong_are_named(old: str, new: str, message: str, tmp_pa
         (lambda: Actions.from_penalty(Penalty.from_ordinal(2), {}), "More actions are"),
         (
             lambda: Actions.from_penalty(Penalty.from_ordinal(2), {"scan": {"0": 1.0}}),
-            "The action 'scan' has no cost for '1'",
+            "The action 'scan' must name every class; it has no '1'",
         ),
         (lambda: Actions.from_hierarchy([("a", "b")]), "`hierarchy` must be a Hierarchy; got list"),
         (lambda: Actions.from_hierarchy(TREE, "depth"), "`cost` must be 'distance', 'informat"),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from untrue import Penalty
-from untrue.errors import PenaltyError
+from untrue.errors import MissingFileError, PenaltyError
 
 NAMES = ["cat", "dog", "owl"]
 DENSE = Penalty.from_matrix([[0, 0.1, 1e-300], [1 / 3, 0, 1e30], [5, 6, 0]], NAMES)
@@ -189,9 +189,11 @@ def test_files_that_are_no_text_are_refused(suffix: str, tmp_path: Path, refused
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_is_not_there_is_the_system_s_error(suffix: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="costs"):
+def test_a_file_that_is_not_there_is_named(suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"There is no file .*costs"):
         Penalty.load(tmp_path / f"costs{suffix}")
+    with pytest.raises(MissingFileError, match=r"There is no file .*costs"):
+        Penalty.load(tmp_path / "conftest.py" / f"costs{suffix}")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         DENSE.save(tmp_path / "nowhere" / f"costs{suffix}")
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from untrue.errors import HierarchyError, UntrueError
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import HierarchyError, UntrueError, nearest
 
 
 def check_names(
@@ -48,3 +52,44 @@ def check_classes(
             raise kind(f"Duplicate class name {name!r}.")
         seen.add(name)
     return names
+
+
+def positions(
+    which: Any,
+    named: Callable[[str], int],
+    numbered: Callable[[npt.NDArray[Any]], npt.NDArray[np.int64]],
+    n_classes: int,
+    kind: type[UntrueError],
+) -> npt.NDArray[np.int64]:
+    """What stands for classes that are given by name or by index, one or an array of them.
+
+    named: of a name; numbered: of indices, which are checked
+    """
+    if isinstance(which, str):
+        return np.asarray(named(which))
+    array = np.asarray(which)
+    if array.dtype.kind in "UO":
+        found = [named(name) for name in array.ravel().tolist()]
+        return np.array(found, dtype=np.int64).reshape(array.shape)
+    if not array.size:
+        return np.empty(array.shape, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise kind(f"Classes are names or integer indices; got {array.dtype}.")
+    if array.min() < 0 or array.max() >= n_classes:
+        bad = array.min() if array.min() < 0 else array.max()
+        raise kind(f"Class index {bad} is outside 0..{n_classes - 1}.")
+    return numbered(array)
+
+
+def by_class(
+    given: Mapping[Any, Any], classes: Sequence[str], what: str, kind: type[UntrueError]
+) -> list[Any]:
+    """The value of every class, in their order, from a mapping that names them all."""
+    for label in given:
+        if label not in classes:
+            hint = nearest(str(label), classes) or "."
+            raise kind(f"{what} names an unknown class {label!r}{hint}")
+    for label in classes:
+        if label not in given:
+            raise kind(f"{what} must name every class; it has no {label!r}.")
+    return [given[label] for label in classes]

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from untrue.errors import HierarchyError, nearest
 from untrue.hierarchy import readers
-from untrue.hierarchy.names import check_classes, check_names
-from untrue.input_files import with_path
+from untrue.hierarchy.names import check_classes, check_names, positions
+from untrue.input_files import as_path, with_path
 
 Ints = npt.NDArray[np.int64]
 Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
@@ -111,7 +111,7 @@ class Hierarchy:
     def from_csv(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
         """From a CSV file of two columns, `parent,child`; a header of those words is skipped."""
         with _naming(path):
-            return cls(readers.csv_edges(Path(path)), classes)
+            return cls(readers.csv_edges(as_path(path)), classes)
 
     @classmethod
     def from_dict(
@@ -127,7 +127,7 @@ class Hierarchy:
     def from_json(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
         """From a JSON file: nested objects as in `from_dict`, or a list of [parent, child]."""
         with _naming(path):
-            return cls(readers.json_edges(Path(path)), classes)
+            return cls(readers.json_edges(as_path(path)), classes)
 
     @classmethod
     def from_groups(
@@ -235,20 +235,10 @@ class Hierarchy:
         return self._position[name]
 
     def _nodes(self, which: Node) -> Ints:
-        if isinstance(which, str):
-            return np.asarray(self._node(which))
-        array = np.asarray(which)
-        if array.dtype.kind in "UO":
-            found = [self._node(name) for name in array.ravel().tolist()]
-            return np.array(found, dtype=np.int64).reshape(array.shape)
-        if not array.size:
-            return np.empty(array.shape, dtype=np.int64)
-        if array.dtype.kind not in "iu":
-            raise HierarchyError(f"Classes are names or integer indices; got {array.dtype}.")
-        if array.min() < 0 or array.max() >= self.n_classes:
-            bad = array.min() if array.min() < 0 else array.max()
-            raise HierarchyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
-        return np.asarray(self.class_nodes[array])
+        nodes = self.class_nodes
+        return positions(
+            which, self._node, lambda found: nodes[found], self.n_classes, HierarchyError
+        )
 
 
 def _frozen(values: Sequence[int]) -> Ints:

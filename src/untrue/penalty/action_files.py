@@ -22,7 +22,7 @@ from untrue.penalty.actions import Actions, TableActions
 from untrue.penalty.base import check_classes
 from untrue.penalty.builders import number
 from untrue.penalty.file_writers import as_json, toml_file
-from untrue.penalty.files import by_suffix
+from untrue.penalty.files import by_suffix, check_keys
 from untrue.penalty.node_actions import NodeActions
 
 KEYS = {
@@ -49,10 +49,7 @@ def _from_content(content: Any) -> Actions:
     if not isinstance(content, dict):
         raise PenaltyError("expected named values such as classes and [[action]].")
     form = "table" if "matrix" in content else "nodes" if "edges" in content else "actions"
-    for key in content:
-        if key not in KEYS[form]:
-            hint = nearest(key, KEYS[form]) or f"; expected {', '.join(sorted(KEYS[form]))}."
-            raise PenaltyError(f"unknown key {key!r}{hint}")
+    check_keys(content, KEYS[form])
     if form == "nodes":
         for key in ("edges", "classes", "nodes"):
             if not isinstance(content.get(key), list | None):

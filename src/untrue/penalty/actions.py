@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
-from untrue.hierarchy.names import check_names
+from untrue.hierarchy.names import by_class, check_names
+from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.builders import number
@@ -94,7 +95,7 @@ class Actions(ABC):
         """Read .toml or .json: see docs/decisions.md."""
         from untrue.penalty import action_files
 
-        return action_files.load(Path(path))
+        return action_files.load(as_path(path))
 
     def save(self, path: str | Path) -> Path:
         """Write .toml or .json."""
@@ -148,6 +149,12 @@ class Actions(ABC):
         """All costs (k, m)."""
         k, m = self.n_classes, self.n_actions
         return np.asarray(self.cost(np.arange(k)[:, None], np.arange(m)), dtype=np.float64)
+
+    @cached_property
+    def greatest(self) -> float:
+        """The most that an answer can cost."""
+        every = np.arange(self.n_actions)
+        return max(float(np.max(self.cost(i, every))) for i in range(self.n_classes))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -239,11 +246,5 @@ def _column(name: str, costs: Any, classes: tuple[str, ...]) -> Floats:
     """(k,) What one action costs under each class."""
     if not isinstance(costs, Mapping):
         return np.full(len(classes), number(costs, f"the action {name!r}"))
-    for label in costs:
-        if label not in classes:
-            hint = nearest(str(label), classes) or "."
-            raise PenaltyError(f"The action {name!r} names an unknown class {label!r}{hint}")
-    missing = [label for label in classes if label not in costs]
-    if missing:
-        raise PenaltyError(f"The action {name!r} has no cost for {missing[0]!r}.")
-    return np.array([number(costs[c], f"the action {name!r}") for c in classes], dtype=np.float64)
+    found = by_class(costs, classes, f"The action {name!r}", PenaltyError)
+    return np.array([number(cost, f"the action {name!r}") for cost in found], dtype=np.float64)

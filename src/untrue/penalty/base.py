@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
+from untrue.input_files import as_path
 from untrue.penalty.arrays import Floats, Ints, real_numbers
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class Penalty(ABC):
         those of another, matched by name, in this order."""
         from untrue.penalty import files
 
-        return files.load(Path(path), classes)
+        return files.load(as_path(path), classes)
 
     def save(self, path: str | Path) -> Path:
         """Write .csv, .json, .toml or .npy; costs come back exactly.
@@ -342,20 +343,13 @@ class Penalty(ABC):
         return {name: i for i, name in enumerate(self.classes)}
 
     def _indices(self, which: Which) -> Ints:
-        if isinstance(which, str):
-            return np.asarray(self.index(which))
-        array = np.asarray(which)
-        if array.dtype.kind in "UO":
-            found = [self.index(name) for name in array.ravel().tolist()]
-            return np.array(found, dtype=np.int64).reshape(array.shape)
-        if not array.size:
-            return np.empty(array.shape, dtype=np.int64)
-        if array.dtype.kind not in "iu":
-            raise PenaltyError(f"Classes are names or integer indices; got {array.dtype}.")
-        if array.min() < 0 or array.max() >= self.n_classes:
-            bad = array.min() if array.min() < 0 else array.max()
-            raise PenaltyError(f"Class index {bad} is outside 0..{self.n_classes - 1}.")
-        return array.astype(np.int64)
+        return naming.positions(
+            which,
+            self.index,
+            lambda found: found.astype(np.int64),
+            self.n_classes,
+            PenaltyError,
+        )
 
 
 def check_classes(classes: Sequence[str] | int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -154,6 +154,14 @@ TREE_HINT = (
 )
 
 
+def check_keys(content: Mapping[str, Any], known: Collection[str]) -> None:
+    """No key but these."""
+    for key in content:
+        if key not in known:
+            hint = nearest(key, known) or f"; expected {', '.join(sorted(known))}."
+            raise PenaltyError(f"unknown key {key!r}{hint}")
+
+
 def penalty_from_content(content: Any) -> Penalty | FormulaPenalty:
     if not isinstance(content, dict):
         raise PenaltyError("expected named values such as classes, default and rules.")
@@ -162,10 +170,7 @@ def penalty_from_content(content: Any) -> Penalty | FormulaPenalty:
     ):
         raise PenaltyError(TREE_HINT)
     form = "dense" if "matrix" in content else "tree" if "edges" in content else "rules"
-    for key in content:
-        if key not in KEYS[form]:
-            hint = nearest(key, KEYS[form]) or f"; expected {', '.join(sorted(KEYS[form]))}."
-            raise PenaltyError(f"unknown key {key!r}{hint}")
+    check_keys(content, KEYS[form])
     if form == "tree":
         edges, classes = content["edges"], content.get("classes")
         if not isinstance(edges, list) or not isinstance(classes, list | None):

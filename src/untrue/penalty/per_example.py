@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import PenaltyError
+from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, number_column
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
@@ -227,7 +228,7 @@ class FormulaPenalty:
         """Read .toml or .json; a file without formulas is a `Penalty`, and is refused here."""
         from untrue.penalty import files
 
-        found = files.load_any(Path(path))
+        found = files.load_any(as_path(path))
         if isinstance(found, Penalty):
             raise PenaltyError(f"{path}: has no formulas. Penalty.load(path) reads it.")
         return found

@@ -7,12 +7,27 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 from untrue.errors import DataError, UntrueWarning
-from untrue.tools.reading.features import Schema, find_schema, read_features, split_columns
-from untrue.tools.reading.tables import open_table
+from untrue.tools.reading.features import (
+    Features,
+    Schema,
+    learned_features,
+    read_features,
+    split_columns,
+)
+from untrue.tools.reading.tables import TableFile, codes, open_table
+
+
+def find_schema(file: TableFile, target: str, **options: list[str]) -> Schema:
+    return learned_features(file, target, **options)[0].schema
+
+
+def values(file: TableFile, schema: Schema) -> Features:
+    return read_features(file, schema)[0]
 
 
 def write(path: Path, text: str) -> Path:
@@ -30,7 +45,7 @@ def test_numbers_and_categories_are_distinguished(tmp_path: Path) -> None:
     assert find_schema(file, "target", categorical=["n"], ignore=["x"]) == Schema(
         (), ("n", "letter", "flag")
     )
-    found = read_features(file, Schema(("x",), ("n", "flag")))
+    found = values(file, Schema(("x",), ("n", "flag")))
     assert found.numbers[3, 0] == 1.5
     assert found.text[3].tolist() == ["3", "false"]
 
@@ -38,7 +53,7 @@ def test_numbers_and_categories_are_distinguished(tmp_path: Path) -> None:
 def test_missing_values_of_many_spellings_are_missing(tmp_path: Path) -> None:
     file = open_table(write(tmp_path / "t.csv", "x,c,y\n1,a,0\nNA,,0\n?,null,0\n,b,1\n"))
     assert find_schema(file, "y") == Schema(("x",), ("c",))
-    found = read_features(file, Schema(("x",), ("c",)))
+    found = values(file, Schema(("x",), ("c",)))
     np.testing.assert_array_equal(found.numbers[:, 0], [1, np.nan, np.nan, np.nan])
     assert found.text[:, 0].tolist() == ["a", None, None, "b"]
 
@@ -81,7 +96,7 @@ def test_text_in_a_column_of_numbers_is_reported_by_its_row(tmp_path: Path) -> N
         find_schema(file, "y")
     assert find_schema(file, "y", categorical=["age"]).categories == ("age",)
     with pytest.raises(DataError, match="data row 8, column 'age': 'unknown' is not a number"):
-        read_features(file, Schema(("age",), ()))
+        values(file, Schema(("age",), ()))
 
 
 def test_columns_that_a_model_needs_are_asked_for_by_name(tmp_path: Path) -> None:
@@ -89,13 +104,13 @@ def test_columns_that_a_model_needs_are_asked_for_by_name(tmp_path: Path) -> Non
     with pytest.raises(
         DataError, match=r"lacks 2 columns that the model learned from: age, dose\. Not used .* Age"
     ):
-        read_features(file, Schema(("age", "dose"), ("city",)))
+        values(file, Schema(("age", "dose"), ("city",)))
 
 
 def test_infinite_numbers_are_refused(tmp_path: Path) -> None:
     file = open_table(write(tmp_path / "t.csv", "x,y\n1,a\ninf,b\n"))
     with pytest.raises(DataError, match="data row 2, column 'x', is infinite"):
-        read_features(file, Schema(("x",), ()))
+        values(file, Schema(("x",), ()))
 
 
 def test_a_target_alone_is_nothing_to_learn_from(tmp_path: Path) -> None:
@@ -122,3 +137,83 @@ def test_numbers_in_a_form_that_no_reader_takes_are_names(tmp_path: Path) -> Non
     (tmp_path / "t.csv").write_text(f"x,kind\n{rows}\n")
     schema = find_schema(open_table(tmp_path / "t.csv"), "kind")
     assert schema.names == ("x",)
+
+
+# Past the first rows, by which the types of columns are guessed.
+FAR = 120_000
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ("3", "4", [3.0, 4.0]),
+        ("3", "4.5", [3.0, 4.5]),
+        ("3", "NA", [3.0, np.nan]),
+        ("NA", "4", [np.nan, 4.0]),
+        ("0.1", "1e300", [0.1, 1e300]),
+        ("3", str(2**63), [3.0, 2.0**63]),
+        (str(2**53 + 1), "1", [2.0**53, 1.0]),
+    ],
+)
+def test_numbers_that_change_late_are_numbers(
+    first: str, last: str, found: list[float], tmp_path: Path
+) -> None:
+    rows = f"{first},a\n" * FAR + f"{last},b\n"
+    file = open_table(write(tmp_path / "t.csv", f"x,y\n{rows}"))
+    if found[1] == 1e300:
+        with pytest.raises(DataError, match=f"data row {FAR + 1}, column 'x', is 1e.300;"):
+            learned_features(file, "y")
+        return
+    read, labels = learned_features(file, "y")
+    assert read.schema == Schema(("x",), ())
+    np.testing.assert_array_equal(read.numbers[[0, FAR], 0], found)
+    assert codes(labels, "y", file)[1] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ("red", "7", ["red", "7"]),
+        ("red", "NA", ["red", None]),
+        ("?", "red", [None, "red"]),
+        ("true", "True", ["true", "True"]),
+        ("true", "red", ["true", "red"]),
+        ("2020-01-01", "red", ["2020-01-01", "red"]),
+    ],
+)
+def test_names_that_change_late_are_as_they_are_spelled(
+    first: str, last: str, found: list[str | None], tmp_path: Path
+) -> None:
+    rows = f"{first},a\n" * FAR + f"{last},b\n"
+    read, _ = learned_features(open_table(write(tmp_path / "t.csv", f"x,y\n{rows}")), "y")
+    assert read.schema == Schema((), ("x",))
+    assert read.text[[0, FAR], 0].tolist() == found
+
+
+def test_text_after_many_numbers_is_a_slip_with_its_row(tmp_path: Path) -> None:
+    rows = "3,a\n" * FAR + "three,b\n"
+    file = open_table(write(tmp_path / "t.csv", f"x,y\n{rows}"))
+    with pytest.raises(DataError, match=f"data row {FAR + 1}, column 'x', is 'three' in a column"):
+        learned_features(file, "y")
+
+
+def test_labels_are_missing_only_where_they_are_empty(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "x,c,country\n1,NA,NA\n2,None,None\n3,a,FR\n"))
+    read, labels = learned_features(file, "country")
+    assert read.text[:, 0].tolist() == [None, None, "a"]
+    assert codes(labels, "country", file)[1] == ["NA", "None", "FR"]
+
+
+def test_a_column_may_be_both_learned_from_and_the_truth(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "x,y\n1,3\n2,4\n"))
+    read, labels = read_features(file, Schema(("x", "y"), ()), "y")
+    np.testing.assert_array_equal(read.numbers, [[1, 3], [2, 4]])
+    assert codes(labels, "y", file)[1] == ["3", "4"]
+
+
+def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = open_table(write(tmp_path / "t.csv", "x,c,y\n" + "1,a,no\n2.5,b,yes\n" * 40))
+    read, real = [], pa.csv.read_csv
+    monkeypatch.setattr(pa.csv, "read_csv", lambda *a, **b: read.append(a) or real(*a, **b))
+    learned_features(file, "y")
+    assert len(read) == 1

@@ -34,7 +34,7 @@ def features(n: int, seed: int, *, new: bool = False) -> Features:
     text = np.stack([common.astype(object), rare.astype(object), gaps], axis=1)
     if new:
         text[:5, 0], text[:5, 1] = "never seen", "never seen either"
-    return Features(Schema(("a", "b", "c", "d"), ("common", "rare", "gaps")), numbers, text)
+    return Features.of(Schema(("a", "b", "c", "d"), ("common", "rare", "gaps")), numbers, text)
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
@@ -85,8 +85,8 @@ def test_a_missing_value_stands_out_where_training_had_gaps() -> None:
 def test_numbers_alone_and_categories_alone_do() -> None:
     both = features(60, 0)
     none = np.empty((60, 0))
-    numbers = Features(Schema(both.schema.numbers, ()), both.numbers, none.astype(object))
-    text = Features(Schema((), both.schema.categories), none, both.text)
+    numbers = Features(Schema(both.schema.numbers, ()), both.parts, ())
+    text = Features(Schema((), both.schema.categories), (none,), both.words)
     assert fit_table(numbers).apply(numbers).shape == (60, 6)
     assert fit_table(text).apply(text).shape[1] == fit_table(text).width
 

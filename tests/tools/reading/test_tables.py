@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 from untrue.errors import ArgumentError, DataError
-from untrue.tools.reading.features import find_schema, read_features
-from untrue.tools.reading.tables import codes, matrix, open_table, read_table
+from untrue.tools.reading.features import learned_features
+from untrue.tools.reading.tables import codes, matrix, open_table, plain_values, read_table
 
 
 def both(tmp_path: Path, **columns: list[object]) -> list[Path]:
@@ -169,12 +169,11 @@ def test_forty_thousand_columns_take_seconds(tmp_path: Path) -> None:
     names = [f"c{i}" for i in range(40_000)]
     row = ",".join("1" for _ in names)
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + f"{row}\n" * 3)
-    started = time.perf_counter()
+    started = time.process_time()
     file = open_table(tmp_path / "wide.csv")
-    schema = find_schema(file, "c7", ignore=names[8:4000])
-    found = read_features(file, schema)
+    found, _ = learned_features(file, "c7", ignore=names[8:4000])
     assert found.numbers.shape == (3, 40_000 - 1 - 3992)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_parquet_with_odd_columns_is_read_or_one_sentence(tmp_path: Path) -> None:
@@ -223,3 +222,13 @@ def test_a_delimiter_that_separates_nothing_is_refused(delimiter: str, tmp_path:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ArgumentError, match="`delimiter` must be one character of ASCII"):
         open_table(tmp_path / "t.csv", delimiter=delimiter)
+
+
+def test_numbers_of_arrow_are_those_of_its_own_conversion() -> None:
+    whole = pa.array([None, 1.5, None, -2.0, 3.0, 4.0, None, 8.0, 9.0, None, 11.0])
+    for array in (whole, whole[3:], whole[4:6], whole[1:2], whole[:0], pa.array([1.0])[1:]):
+        found, missing = plain_values(array, np.float64)
+        none = np.zeros(len(array), dtype=bool) if missing is None else missing
+        expected = array.to_numpy(zero_copy_only=False)
+        np.testing.assert_array_equal(np.where(none, np.nan, found), expected)
+        assert (missing is None) == (array.null_count == 0)

@@ -7,15 +7,15 @@ way. A category that training has not seen is a gap too.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import DataError, UntrueWarning, listed
-from untrue.tools.reading.features import Features, Schema
+from untrue.tools.reading.features import Features, Schema, Words
 
 LARGEST = 1e38
 
@@ -51,12 +51,16 @@ class TableCodes:
 
     def apply(self, features: Features) -> npt.NDArray[np.float32]:
         """Inputs (N, width); unseen categories become gaps, with a warning for each column."""
-        width = self.inputs[0]
+        m, width = len(self.numbers), self.inputs[0]
         inputs = np.empty((len(features), width), dtype=np.float32)
         # Trees ask on which side of a limit a value lies: past single precision, the last one does.
-        inputs[:, : len(self.numbers)] = np.clip(features.numbers, -LARGEST, LARGEST)
-        for j, column in enumerate(self.categories):
-            inputs[:, len(self.numbers) + j] = _codes(column, features.text[:, j])
+        begin = 0
+        for block in features.blocks():
+            end = begin + len(block)
+            np.clip(block, -LARGEST, LARGEST, out=inputs[begin:end, :m], casting="same_kind")
+            begin = end
+        for j, (column, words) in enumerate(zip(self.categories, features.words, strict=True)):
+            inputs[:, m + j] = _codes(column, words)
         return inputs
 
     def as_json(self) -> dict[str, Any]:
@@ -77,30 +81,32 @@ class TableCodes:
             raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
 
 
-def fit_codes(features: Features) -> TableCodes:
-    """The categories of training data, each column's in sorted order."""
+def fit_codes(features: Features, train: npt.NDArray[np.int64] | None = None) -> TableCodes:
+    """The categories of training data, each column's in sorted order; `train`: rows to look at."""
+    words = features.words if train is None else [each.rows(train) for each in features.words]
     return TableCodes(
         features.schema.numbers,
         tuple(
             Categories(
                 name,
-                tuple(sorted({value for value in features.text[:, j] if value is not None})),
+                tuple(sorted(compress(column.values, column.counts()))),
             )
-            for j, name in enumerate(features.schema.categories)
+            for name, column in zip(features.schema.categories, words, strict=True)
         ),
     )
 
 
-def _codes(column: Categories, values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    code: dict[str | None, float] = {value: float(i) for i, value in enumerate(column.values)}
-    code[None] = np.nan
-    found = np.array([code.get(value, -1.0) for value in values.tolist()], dtype=np.float32)
+def _codes(column: Categories, words: Words) -> npt.NDArray[np.float32]:
+    code = {value: float(i) for i, value in enumerate(column.values)}
+    # A missing value has the code -1, so that the last is taken.
+    own = np.array([*(code.get(word, -1.0) for word in words.values), np.nan], dtype=np.float32)
+    found = own[words.codes]
     unseen = found < 0
     if unseen.any():
-        names = Counter(value for value, new in zip(values, unseen, strict=True) if new)
+        names = [words.values[i] for i in np.unique(words.codes[unseen]).tolist()]
         warnings.warn(
             f"column {column.name!r} holds categories not seen in training "
-            f"({listed(map(repr, names), 3)}) in {int(unseen.sum()):,} of {len(values):,} rows; "
+            f"({listed(map(repr, names), 3)}) in {int(unseen.sum()):,} of {len(found):,} rows; "
             "they are taken as missing",
             UntrueWarning,
             stacklevel=4,

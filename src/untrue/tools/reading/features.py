@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,23 @@ import numpy.typing as npt
 
 from untrue.errors import DataError, UntrueWarning, listed
 from untrue.optional import need
-from untrue.tools.reading.tables import PURPOSE, Kind, TableFile, read_table, where
+from untrue.tools.reading.tables import (
+    PURPOSE,
+    Kind,
+    TableFile,
+    as_kind,
+    plain_values,
+    read_table,
+    where,
+)
 
 # A column of text with so many different values, nearly one for each row, names the rows.
 MANY_VALUES = 50
 # A column of text most of whose values are numbers is a column of numbers with a slip in it.
 MOSTLY = 0.8
 LARGEST = 1e100
+# Rows of a batch at most: its numbers stay in the cache.
+BLOCK = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,79 +44,172 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """A column of text: codes (N,), -1 where it is missing, and the word of each code."""
+
+    codes: npt.NDArray[np.int32]
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: Iterable[str | None]) -> Words:
+        code: dict[str | None, int] = {None: -1}
+        codes = [code.setdefault(word, len(code) - 1) for word in text]
+        return cls(
+            np.array(codes, dtype=np.int32), tuple(word for word in code if word is not None)
+        )
+
+    def rows(self, chosen: npt.NDArray[np.int64]) -> Words:
+        return Words(self.codes[chosen], self.values)
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each word stands in the column."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+
+    def text(self) -> npt.NDArray[Any]:
+        """(N,) words, None where they are missing."""
+        return np.array([*self.values, None], dtype=object)[self.codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Values of N rows: numbers (N, m) with nan for missing, text (N, c) with None for missing."""
+    """Values of N rows, numbers and words.
+
+    parts   numbers of some rows after those of others, nan or null for missing: arrays (n, m), or
+            Arrow's batches as a file was read, of which no copy is kept
+    words   the columns of text
+    """
 
     schema: Schema
-    numbers: npt.NDArray[np.float64]
-    text: npt.NDArray[Any]
+    parts: tuple[Any, ...]
+    words: tuple[Words, ...]
+
+    @classmethod
+    def of(
+        cls, schema: Schema, numbers: npt.NDArray[np.float64], text: npt.NDArray[Any]
+    ) -> Features:
+        """From numbers (N, m), nan for missing, and text (N, c), None for missing."""
+        return cls(schema, (numbers,), tuple(Words.of(column) for column in text.T.tolist()))
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.words[0].codes) if self.words else sum(map(len, self.parts))
 
     def rows(self, chosen: npt.NDArray[np.int64]) -> Features:
-        return Features(self.schema, self.numbers[chosen], self.text[chosen])
+        words = tuple(column.rows(chosen) for column in self.words)
+        return Features(self.schema, (self.numbers[chosen],), words)
+
+    def blocks(self) -> Iterator[npt.NDArray[np.float64]]:
+        """The numbers (n, m) of some rows after those of others, nan for missing."""
+        for part in self.parts:
+            yield part if isinstance(part, np.ndarray) else _block(part)
+
+    @property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """(N, m) with nan for missing."""
+        if len(self.parts) == 1:
+            return next(self.blocks())
+        found, begin = np.empty((len(self), len(self.schema.numbers))), 0
+        for block in self.blocks():
+            found[begin : begin + len(block)] = block
+            begin += len(block)
+        return found
+
+    @property
+    def text(self) -> npt.NDArray[Any]:
+        """(N, c) with None for missing."""
+        found = np.empty((len(self), len(self.words)), dtype=object)
+        for j, column in enumerate(self.words):
+            found[:, j] = column.text()
+        return found
 
 
-def find_schema(
+def _block(batch: Any) -> npt.NDArray[np.float64]:
+    found = np.empty((batch.num_rows, batch.num_columns))
+    for j, column in enumerate(batch.columns):
+        found[:, j], missing = plain_values(column, np.float64)
+        if missing is not None:
+            found[missing, j] = np.nan
+    return found
+
+
+def learned_features(
     file: TableFile,
     target: str,
     *,
     categorical: Sequence[str] = (),
     ignore: Sequence[str] = (),
-) -> Schema:
-    """Which columns are numbers and which are categories, by a look at all their values.
+) -> tuple[Features, Any]:
+    """The columns to learn from, and a table with the labels: one reading of the file.
 
+    Which columns are numbers and which are categories is found by a look at all their values.
     Dates, columns without values and columns that name the rows are left out with a warning.
     """
-    arrow = need("pyarrow", PURPOSE)
     file.check([target, *categorical, *ignore])
     as_names, left_out = set(categorical), {target, *ignore}
     candidates = [name for name in file.names if name not in left_out]
     if not candidates:
         raise DataError(f"{file.path} has no column to learn from beside {target!r}.")
-    table = read_table(file, dict.fromkeys(candidates, "any"))
+    kinds: dict[str, Kind] = {name: "text" if name in as_names else "any" for name in candidates}
+    table = read_table(file, {**kinds, target: "label"})
+    schema, words = _find_schema(file, table, candidates, as_names, target)
+    # Of true and false in a CSV file the spelling is gone.
+    flags = [name for name in schema.categories if name not in words]
+    if flags and not file.is_parquet:
+        again = read_table(file, dict.fromkeys(flags, "text"))
+        words |= {name: _words(again[name]) for name in flags}
+    else:
+        words |= {name: _words(_text(table, name, file)) for name in flags}
+    numbers = _numbers(file, table, schema.numbers)
+    found = Features(schema, numbers, tuple(words[name] for name in schema.categories))
+    return found, table.select([target])
+
+
+def _find_schema(
+    file: TableFile, table: Any, candidates: Sequence[str], as_names: set[str], target: str
+) -> tuple[Schema, dict[str, Words]]:
+    """Which columns are numbers and which are categories, and the words of those read as text."""
+    types = need("pyarrow", PURPOSE).types
     numbers, categories = [], []
+    words: dict[str, Words] = {}
     for name in candidates:
         column, kind = table[name], table[name].type
-        if arrow.types.is_dictionary(kind):
-            column, kind = column.cast(kind.value_type), kind.value_type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
         if name in as_names:
+            words[name] = _words(_text(table, name, file))
             categories.append(name)
         elif column.null_count == len(column):
             _leave_out(name, "it has no values")
-        elif arrow.types.is_boolean(kind):
+        elif types.is_boolean(kind):
             categories.append(name)
-        elif (
-            arrow.types.is_integer(kind)
-            or arrow.types.is_floating(kind)
-            or arrow.types.is_decimal(kind)
-        ):
+        elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
             numbers.append(name)
-            if arrow.types.is_integer(kind) and _counts_rows(column):
+            if types.is_integer(kind) and _counts_rows(column):
                 warnings.warn(
                     f"column {name!r} holds another whole number in every row; if it only names "
                     f"the rows, leave it out: --ignore {name!r}",
                     UntrueWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
-        elif arrow.types.is_string(kind) or arrow.types.is_large_string(kind):
-            different = len(column.unique())
+        elif types.is_string(kind) or types.is_large_string(kind):
+            found = _words(_text(table, name, file))
+            _check_no_slip(found, name, file)
+            different = len(found.values) + bool(column.null_count)
             if different > MANY_VALUES and different > 0.5 * len(column):
-                _check_no_slip(column, name, file)
                 _leave_out(name, "nearly every row has a value of its own, as a name or a key has")
             else:
-                _check_no_slip(column, name, file)
+                words[name] = found
                 categories.append(name)
         else:
             _leave_out(name, f"it holds {kind} values, neither numbers nor categories")
     if not numbers and not categories:
         raise DataError(f"{file.path} has no column to learn from beside {target!r}.")
-    return Schema(tuple(numbers), tuple(categories))
+    return Schema(tuple(numbers), tuple(categories)), words
 
 
-def read_features(file: TableFile, schema: Schema) -> Features:
-    """The values of the schema's columns; every column must be there."""
+def read_features(
+    file: TableFile, schema: Schema, target: str | None = None
+) -> tuple[Features, Any]:
+    """The values of the schema's columns, which must all be there, and those of `target`, if it
+    is, as a table with labels."""
     there, wanted = set(file.names), set(schema.names)
     absent = [name for name in schema.names if name not in there]
     if absent:
@@ -117,15 +220,40 @@ def read_features(file: TableFile, schema: Schema) -> Features:
         )
     kinds: dict[str, Kind] = dict.fromkeys(schema.numbers, "real")
     kinds |= dict.fromkeys(schema.categories, "text")
-    table = read_table(file, kinds)
-    numbers = np.empty((table.num_rows, len(schema.numbers)))
-    for j, name in enumerate(schema.numbers):
-        numbers[:, j] = table[name].to_numpy()
-        check_size(numbers[:, j], name, str(file.path))
-    text = np.empty((table.num_rows, len(schema.categories)), dtype=object)
-    for j, name in enumerate(schema.categories):
-        text[:, j] = table[name].to_pylist()
-    return Features(schema, numbers, text)
+    labels: dict[str, Kind] = {} if target is None or target not in there else {target: "label"}
+    apart = read_table(file, labels) if not wanted.isdisjoint(labels) else None
+    table = read_table(file, kinds | (labels if apart is None else {}))
+    words = tuple(_words(_text(table, name, file)) for name in schema.categories)
+    found = Features(schema, _numbers(file, table, schema.numbers), words)
+    return found, table.select(list(labels)) if apart is None else apart
+
+
+def _numbers(file: TableFile, table: Any, names: Sequence[str]) -> tuple[Any, ...]:
+    arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
+    columns = {name: as_kind(table, name, "real", file) for name in names}
+    for name, column in columns.items():
+        ends = compute.min_max(column).as_py()
+        if not -LARGEST <= (ends["min"] or 0.0) <= (ends["max"] or 0.0) <= LARGEST:
+            check_size(column.to_numpy(), name, str(file.path))
+    if not names:
+        return (np.empty((table.num_rows, 0)),)
+    return tuple(arrow.table(columns).to_batches(max_chunksize=BLOCK))
+
+
+def _text(table: Any, name: str, file: TableFile) -> Any:
+    """A column of text; a CSV file's was read as that."""
+    return as_kind(table, name, "text", file) if file.is_parquet else table[name]
+
+
+def _words(column: Any) -> Words:
+    """A column of text, or of codes for text."""
+    arrow = need("pyarrow", PURPOSE)
+    if not arrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    codes, missing = plain_values(whole.indices, np.int32)
+    codes = codes if missing is None else np.where(missing, np.int32(-1), codes)
+    return Words(codes, tuple(whole.dictionary.to_pylist()))
 
 
 def check_size(values: npt.NDArray[np.float64], name: str, source: str) -> None:
@@ -140,18 +268,17 @@ def check_size(values: npt.NDArray[np.float64], name: str, source: str) -> None:
         )
 
 
-def _check_no_slip(column: Any, name: str, file: TableFile) -> None:
-    values = column.to_pylist()
-    known = [value for value in values if value is not None]
-    if sum(map(_is_number, known)) < MOSTLY * len(known) or not known:
+def _check_no_slip(words: Words, name: str, file: TableFile) -> None:
+    counts = words.counts()
+    numeric = np.array([_is_number(word) for word in words.values], dtype=bool)
+    if counts[numeric].sum() < MOSTLY * counts.sum() or not counts.sum() or numeric.all():
         return
-    odd = (i for i, value in enumerate(values) if value is not None and not _is_number(value))
-    row = next(odd, None)
-    if row is None:
-        return
+    # The last is that of a missing value.
+    row = int(np.argmax(np.append(~numeric, False)[words.codes]))
     raise DataError(
-        f"{file.path}: {where(row, name)} is {values[row]!r} in a column of numbers. Correct it, "
-        f"or use --categorical {name!r} to take its values as names, or --ignore {name!r}."
+        f"{file.path}: {where(row, name)} is {words.values[words.codes[row]]!r} in a column of "
+        f"numbers. Correct it, or use --categorical {name!r} to take its values as names, or "
+        f"--ignore {name!r}."
     )
 
 

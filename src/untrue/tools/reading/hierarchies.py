@@ -11,6 +11,7 @@ from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import with_path
 from untrue.metrics.inputs import IntArray
+from untrue.penalty import Penalty, TreePenalty
 
 
 def read_hierarchy(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
@@ -23,6 +24,15 @@ def read_hierarchy(path: Path, *, classes: Sequence[str] | None = None) -> Hiera
         return reader(path, classes=classes)
     except HierarchyError as error:
         raise HierarchyError(with_path(path, error)) from None
+
+
+def stated_hierarchy(
+    path: Path | None, penalty: Penalty | None, classes: Sequence[str]
+) -> Hierarchy | None:
+    """The hierarchy of a file, else that of the costs, where they are by one."""
+    if path is not None:
+        return read_hierarchy(path, classes=classes)
+    return penalty.hierarchy if isinstance(penalty, TreePenalty) else None
 
 
 def group_order(groups: IntArray) -> IntArray:

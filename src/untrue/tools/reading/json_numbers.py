@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -17,3 +19,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def numbers_text(content: Mapping[str, Any]) -> str:
+    """The numbers that a command found, as the text of a JSON file."""
+    return f"{json.dumps(plain(dict(content)), indent=1, allow_nan=False)}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,12 @@ def positions(
     column: str,
     source: str,
     may_abstain: bool = False,
+    hint: str = "",
 ) -> IntArray:
-    """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error."""
+    """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error.
+
+    hint: what else the label may be, where no class has a name like it
+    """
     position = {name: i for i, name in enumerate(classes)}
     if may_abstain:
         position[abstained_text(classes)] = -1
@@ -41,9 +46,9 @@ def positions(
     for code, label in enumerate(labels):
         if label not in position:
             row = int(np.argmax(codes == code))
-            hint = nearest(label, classes) or f"; known are {listed(classes)}."
+            near = nearest(label, classes) or f"; known are {listed(classes)}.{hint}"
             raise DataError(
-                f"{source}: {where(row, column)} holds an unknown label {label!r}{hint}"
+                f"{source}: {where(row, column)} holds an unknown label {label!r}{near}"
                 f"{numbered(label, classes)}"
             )
         found[code] = position[label]
@@ -58,3 +63,19 @@ def numbered(label: str, classes: Sequence[str]) -> str:
         " If the labels are numbers that stand for classes, name these in the order of the "
         "numbers: --classes NAME_OF_0,NAME_OF_1,... (in Python, `classes`)."
     )
+
+
+def answer_labels(
+    y: Any, classes: tuple[str, ...], names: Sequence[str] | None
+) -> npt.NDArray[Any]:
+    """(k,) The label of each class: whole numbers for whole numbers, else names.
+
+    names: those that the numbers in `y` stand for, in their order
+    """
+    if y is not None and np.asarray(y).dtype.kind in "iu":
+        codes = {name: code for code, name in enumerate(names or ())}
+        if codes.keys() >= set(classes):
+            return np.array([codes[name] for name in classes])
+        if all(name.lstrip("-").isdecimal() for name in classes):
+            return np.array([int(name) for name in classes])
+    return np.array(classes)

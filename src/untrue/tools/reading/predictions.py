@@ -29,6 +29,10 @@ from untrue.tools.reading.tables import (
 
 # Rounded probabilities pass; what is off by more is not a probability.
 SUM_SLACK = 1e-3
+NODE_HINT = (
+    " If it is a node of a hierarchy (`untrue predict --decide node`), add --hierarchy FILE (in "
+    "Python, `audit_nodes`)."
+)
 MOST_PROBABLE = "no column of predictions: the most probable class is taken for the answer"
 
 
@@ -190,6 +194,7 @@ def read_predictions(
             column=columns.predicted,
             source=str(path),
             may_abstain=True,
+            hint=NODE_HINT,
         )
     else:
         assert scores is not None  # `choose` found one of the two

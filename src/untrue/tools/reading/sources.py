@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -15,11 +15,18 @@ from untrue.array_files import read_npz
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.input_files import reading
 from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.optional import need
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.codes import TableCodes, fit_codes
 from untrue.tools.reading.cost_columns import ARRAYS as ARRAYS
 from untrue.tools.reading.cost_columns import array_columns, file_columns
-from untrue.tools.reading.features import Features, Schema, check_size, find_schema, read_features
+from untrue.tools.reading.features import (
+    Features,
+    Schema,
+    check_size,
+    learned_features,
+    read_features,
+)
 from untrue.tools.reading.images import (
     ImageFiles,
     ImagePreprocessing,
@@ -32,7 +39,7 @@ from untrue.tools.reading.images import (
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
-from untrue.tools.reading.tables import TableFile, codes, is_table, open_table, read_table
+from untrue.tools.reading.tables import PURPOSE, TableFile, codes, is_table, open_table
 
 Encoding = Literal["scaled", "codes"]
 Preprocessing = TablePreprocessing | TableCodes | ImagePreprocessing
@@ -76,28 +83,53 @@ class Source(Protocol):
         """A column that names the examples, (column name, values), where they have names."""
         ...
 
+    def release(self) -> None:
+        """Let values go that can be read again, once they are inputs."""
+        ...
+
 
 @dataclass(slots=True, eq=False)
 class TableSource:
     """A CSV or Parquet table, or an array of numbers. file: where other columns are, if it has."""
 
     path: Path
-    features: Features
+    values: Features | None
     labels: Labels | None
     kind: str = "table"
     test: npt.NDArray[np.bool_] | None = None
     file: TableFile | None = None
+    schema: Schema = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.values is not None
+        self.schema, self.size = self.values.schema, len(self.values)
 
     def __len__(self) -> int:
-        return len(self.features)
+        return self.size
+
+    @property
+    def features(self) -> Features:
+        """The values; those that were let go are read again."""
+        if self.values is None:
+            assert self.file is not None
+            self.values, _ = read_features(self.file, self.schema)
+        return self.values
+
+    def release(self) -> None:
+        if self.file is not None:
+            self.values = None
+            need("pyarrow", PURPOSE).default_memory_pool().release_unused()
 
     def fit_preprocessing(self, train: IntArray, encoding: Encoding = "scaled") -> Preprocessing:
-        return (fit_codes if encoding == "codes" else fit_table)(self.features.rows(train))
+        if encoding == "codes":
+            return fit_codes(self.features, train)
+        return fit_table(self.features.rows(train))
 
     def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
         assert isinstance(preprocessing, TablePreprocessing | TableCodes)
         # A file was read by the names of the preprocessing; an array has numbered columns only.
-        given, wanted = len(self.features.schema.names), len(preprocessing.schema.names)
+        given, wanted = len(self.schema.names), len(preprocessing.schema.names)
         if given != wanted:
             raise DataError(
                 f"{self.path}: the model learned from {wanted} columns; 'X' has {given}."
@@ -144,6 +176,9 @@ class FolderSource:
             "need. An .npz file may hold the images as X and such columns beside it."
         )
 
+    def release(self) -> None:
+        pass
+
     def ids(self) -> tuple[str, tuple[str, ...]]:
         return "file", self.images.names
 
@@ -180,6 +215,9 @@ class ArrayImages:
 
     def columns(self, names: Sequence[str]) -> dict[str, FloatArray]:
         return array_columns(self.path, names, len(self))
+
+    def release(self) -> None:
+        pass
 
     def ids(self) -> None:
         return None
@@ -218,20 +256,21 @@ def open_source(
             raise ArgumentError(
                 f"Name the column to learn with --target. {path} has: {listed(file.names)}."
             )
-        schema = find_schema(file, target, categorical=categorical, ignore=ignore)
+        found, column = learned_features(file, target, categorical=categorical, ignore=ignore)
+    else:
+        found, column = read_features(file, schema, target)
     labels = None
     if target is not None and target in file.names:
-        column = read_table(file, {target: "label"})
         if learning or not column[target].null_count:
-            found, names = codes(column, target, file)
-            labels = Labels(found, tuple(class_names(names, classes)), target)
+            own, names = codes(column, target, file)
+            labels = Labels(own, tuple(class_names(names, classes)), target)
         else:
             warnings.warn(
                 f"column {target!r} has empty cells; it is not copied as the truth",
                 UntrueWarning,
                 stacklevel=2,
             )
-    return TableSource(path, read_features(file, schema), labels, file=file)
+    return TableSource(path, found, labels, file=file)
 
 
 def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
@@ -290,8 +329,7 @@ def array_source(
         schema = Schema(tuple(f"x{j}" for j in range(x.shape[1])), ())
         for j, name in enumerate(schema.numbers):
             check_size(values[:, j], name, str(path))
-        none = np.empty((len(x), 0), dtype=object)
-        return TableSource(path, Features(schema, values, none), labels, kind="npz table")
+        return TableSource(path, Features(schema, (values,), ()), labels, kind="npz table")
     return ArrayImages(path, _channels_first(path, x), labels)
 
 
@@ -353,19 +391,3 @@ def as_source(
     raise ArgumentError(
         "`y` must hold the labels of the examples; only a file or folder has its own."
     )
-
-
-def answer_labels(
-    y: Any, classes: tuple[str, ...], names: Sequence[str] | None
-) -> npt.NDArray[Any]:
-    """(k,) The label of each class: whole numbers for whole numbers, else names.
-
-    names: those that the numbers in `y` stand for, in their order
-    """
-    if y is not None and np.asarray(y).dtype.kind in "iu":
-        codes = {name: code for code, name in enumerate(names or ())}
-        if codes.keys() >= set(classes):
-            return np.array([codes[name] for name in classes])
-        if all(name.lstrip("-").isdecimal() for name in classes):
-            return np.array([int(name) for name in classes])
-    return np.array(classes)

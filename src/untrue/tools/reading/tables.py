@@ -10,28 +10,25 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, listed, nearest
-from untrue.input_files import UNPACKED, check_growth, check_regular, reading
+from untrue.input_files import check_regular, reading
 from untrue.optional import need
+from untrue.tools.reading.csv_rows import PURPOSE as PURPOSE
+from untrue.tools.reading.csv_rows import Kind as Kind
+from untrue.tools.reading.csv_rows import arrow_source, read_csv
+from untrue.tools.reading.parquet_size import check_size
 
-PURPOSE = "Reading tables"
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv")
 PARQUET_ENDINGS = (".parquet", ".pq")
-# What people write for "no value" in columns of features. Among labels only an empty cell is
-# missing: NA is a country, and None may be a class.
-NO_NUMBER = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
-Kind: TypeAlias = Literal["label", "number", "real", "text", "any"]
-LOOSE = {"real", "text", "any"}
 KIND_NAMES = {
     "label": "labels",
     "number": "numbers",
@@ -40,9 +37,7 @@ KIND_NAMES = {
     "any": "numbers or text",
 }
 LONGEST_HEADER = 2**24
-PIECE = 2**22
-# No gzip grows by more.
-GROWTH_OF_GZIP = 1040
+Number = TypeVar("Number", np.int32, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,32 +160,8 @@ def _lines(file: IO[str], path: Path, read: list[str]) -> Iterator[str]:
 
 def _parquet_header(path: Path) -> tuple[str, ...]:
     parquet = need("pyarrow.parquet", PURPOSE)
-    with reading(path, "Parquet"), _source(path) as source:
+    with reading(path, "Parquet"), arrow_source(path) as source:
         return tuple(parquet.read_schema(source).names)
-
-
-@contextmanager
-def _source(path: Path) -> Iterator[Any]:
-    """What pyarrow reads from: it takes no path with bytes that are not UTF-8."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        opened = gzip.open if path.suffix.lower() == ".gz" else open
-        with opened(path, "rb") as file:
-            yield file
-    else:
-        yield path
-
-
-def _check_unpacked(path: Path) -> None:
-    """A file in gzip does not unpack out of proportion."""
-    packed, unpacked = path.stat().st_size, 0
-    if GROWTH_OF_GZIP * packed <= UNPACKED:
-        return
-    with reading(path, "CSV text"), gzip.open(path) as stream:
-        while piece := stream.read(PIECE):
-            unpacked += len(piece)
-            check_growth(path, packed, unpacked, DataError)
 
 
 def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
@@ -203,93 +174,30 @@ def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     any      whatever the file holds: numbers, text, dates
     """
     file.check(columns)
-    table = _read_parquet(file, columns) if file.is_parquet else _read_csv(file, columns)
+    if file.is_parquet:
+        table = _read_parquet(file, columns)
+    else:
+        table = read_csv(file.path, file.names, file.delimiter, columns)
     if table.num_rows == 0:
         raise DataError(f"{file.path} has a header ({listed(file.names)}) but no rows.")
     return table
 
 
-def _read_csv(file: TableFile, columns: Mapping[str, Kind]) -> Any:
-    arrow, csv_reader = need("pyarrow", PURPOSE), need("pyarrow.csv", PURPOSE)
-    text = arrow.dictionary(arrow.int32(), arrow.string())
-    types = {
-        "label": text,
-        "number": arrow.float32(),
-        "real": arrow.float64(),
-        "text": arrow.string(),
-    }
-    loose = not LOOSE.isdisjoint(columns.values())
-
-    def read(source: Any, *, threads: bool) -> Any:
-        return csv_reader.read_csv(
-            source,
-            # Names from our own look at the header, which strips them.
-            read_options=csv_reader.ReadOptions(
-                # The header is skipped as a row, which may be several lines.
-                column_names=list(file.names),
-                skip_rows_after_names=1,
-                use_threads=threads,
-            ),
-            parse_options=csv_reader.ParseOptions(
-                delimiter=file.delimiter,
-                newlines_in_values=True,
-                # In a file of one column an empty line is a missing value.
-                ignore_empty_lines=len(file.names) > 1,
-            ),
-            convert_options=csv_reader.ConvertOptions(
-                include_columns=list(columns),
-                column_types={n: types[kind] for n, kind in columns.items() if kind in types},
-                null_values=NO_NUMBER if loose else [""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-
-    if file.path.suffix.lower() == ".gz":
-        _check_unpacked(file.path)
-    with suppress(Exception), _source(file.path) as source:
-        return read(source, threads=True)
-    # Once more on one thread: only so does the reader count rows.
-    with reading(file.path, "CSV text"), _source(file.path) as source:
-        try:
-            return read(source, threads=False)
-        except (arrow.ArrowException, OSError) as error:
-            raise DataError(f"{file.path}: {_explained(str(error), file)}") from None
-
-
-def _explained(message: str, file: TableFile) -> str:
-    """The reader's error in one sentence with row and column."""
-    row = re.search(r"Row #(\d+)", message)
-    # The line of the header is skipped, not counted: the reader's row 2 is data row 1.
-    place = f"data row {int(row[1]) - 1}" if row else "a row"
-    ragged = re.search(r"Expected (\d+) columns, got (\d+)", message)
-    if ragged:
-        return f"{place} has {ragged[2]} cells, not {ragged[1]} as the header has."
-    column = re.search(r"column #(\d+)", message)
-    name = f", column {file.names[int(column[1])]!r}" if column else ""
-    value = re.search(r"invalid value '(.*)'", message)
-    if value:
-        return f"{place}{name}: {value[1]!r} is not a number."
-    if "UTF8" in message:
-        return f"{place}{name}: the text is not UTF-8; save the file in that encoding."
-    return f"{place}{name}: {_first_line(message)}"
-
-
 def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
-    with reading(file.path, "Parquet"), _source(file.path) as source:
-        about = parquet.read_metadata(source)
-        rows = sum(about.row_group(i).num_rows for i in range(about.num_row_groups))
-        size = file.path.stat().st_size
-        check_growth(file.path, size, 8 * rows * len(columns), DataError)
+    with reading(file.path, "Parquet"), arrow_source(file.path) as source:
+        check_size(file.path, source, columns)
         table = parquet.read_table(source, columns=list(columns))
     if not table.num_rows:
         return table
-    found = {}
-    for name, kind in columns.items():
-        with reading(file.path, f"Parquet with {KIND_NAMES[kind]} in column {name!r}"):
-            found[name] = _converted(table, name, kind, file)
-    return arrow.table(found)
+    return arrow.table({name: as_kind(table, name, kind, file) for name, kind in columns.items()})
+
+
+def as_kind(table: Any, name: str, kind: Kind, file: TableFile) -> Any:
+    """A column that was read as it is, as `read_table` would have read it."""
+    form = "Parquet" if file.is_parquet else "CSV text"
+    with reading(file.path, f"{form} with {KIND_NAMES[kind]} in column {name!r}"):
+        return _converted(table, name, kind, file)
 
 
 def _converted(table: Any, name: str, kind: Kind, file: TableFile) -> Any:
@@ -303,8 +211,10 @@ def _converted(table: Any, name: str, kind: Kind, file: TableFile) -> Any:
     if kind == "text":
         return _as_text(column)
     numbers = _as_numbers(table, name, file)
+    if kind == "number" or numbers.type == arrow.float64():
+        return numbers
     # Whole numbers past 2^53 are rounded.
-    return numbers.cast(arrow.float64(), safe=False) if kind == "real" else numbers
+    return numbers.cast(arrow.float64(), safe=False)
 
 
 def _as_text(column: Any) -> Any:
@@ -330,13 +240,31 @@ def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
     )
 
 
+def plain_values(
+    array: Any, dtype: type[Number]
+) -> tuple[npt.NDArray[Number], npt.NDArray[np.bool_] | None]:
+    """The numbers of an Arrow array of this type, and which are missing, if any are.
+
+    As its `to_numpy`, which imports pandas first.
+    """
+    end = array.offset + len(array)
+    valid, numbers = array.buffers()
+    if not len(array):
+        return np.empty(0, dtype), None
+    found = np.frombuffer(numbers, dtype, count=end)[array.offset :]
+    if not array.null_count:
+        return found, None
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), count=end, bitorder="little")
+    return found, bits[array.offset :] == 0
+
+
 def codes(table: Any, name: str, file: TableFile) -> tuple[npt.NDArray[np.int32], list[str]]:
     """A label column as codes (N,) and the text of each code; no value may be missing."""
     column = table[name].unify_dictionaries().combine_chunks()
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise DataError(f"{file.path}: {where(row, name)} is empty; expected a label.")
-    found = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    found, _ = plain_values(column.indices, np.int32)
     return found, column.dictionary.to_pylist()
 
 
@@ -363,7 +291,3 @@ def where(row: int, column: str) -> str:
     "data row 1, column 'age',"
     """
     return f"data row {row + 1}, column {column!r},"
-
-
-def _first_line(error: Any) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
