@@ -11,7 +11,7 @@ SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
-NATIVE := setup.py $(wildcard src/untrue/functional/native/*.[ch])
+NATIVE := setup.py $(wildcard src/untrue/kernels/*.[ch])
 SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 .PHONY: help install demo quick test test-frameworks asan lint check format bench fuzz docs dist clean
 
@@ -41,7 +41,7 @@ asan: .venv/dev.stamp  ## Run the C kernels' tests under AddressSanitizer and UB
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONPATH=build/asan/lib OMP_NUM_THREADS=2 \
-	$(BIN)/python -m pytest -q -p no:cacheprovider tests/functional/native
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/functional/native tests/test_newton.py
 
 lint: .venv/dev.stamp  ## Check style and types.
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-HERE = "src/untrue/functional/native"
+HERE = "src/untrue/kernels"
 # Exactly IEEE arithmetic, but for products that are added without rounding in between: the kernel
 # rounds by adding and taking away a large number, and tells nan from numbers.
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
@@ -83,7 +83,7 @@ class Wheel(bdist_wheel):
 setup(
     ext_modules=[
         Extension(
-            "untrue.functional.native._kernels",
+            "untrue.kernels._kernels",
             [f"{HERE}/module.c"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,

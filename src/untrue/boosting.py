@@ -192,10 +192,10 @@ class Objective:
             alpha=self.alpha,
             scale=1.0 if call.single else self.scale,
             weight=call.weight,
+            least=LEAST_HESSIAN,
         )
         if call.single:
             gradient, bound = gradient[:, 1:], bound[:, 1:]
-        bound = np.maximum(bound, np.float32(LEAST_HESSIAN))
         return gradient.reshape(call.shape), bound.reshape(call.shape)
 
 

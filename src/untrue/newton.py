@@ -4,7 +4,7 @@ The formulas are those of `untrue.reference`, for class indices as targets. Libr
 boosted trees keep scores class by class and derivatives in float32, so all is computed as (k, N),
 a block of examples at a time that stays in the cache. The likeliest class * is set aside, as there:
 with q the softmax over the others and `o` their odds together, `1 - p_* = o / (1 + o)` loses no
-digits.
+digits. Where the C kernels are built they do the same in one pass (`kernels/newton.h`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.errors import ArgumentError
+from untrue.kernels import KERNELS
 from untrue.reference import Loss
 
 Singles = npt.NDArray[np.float32]
@@ -35,8 +37,9 @@ def newton_terms(
     by_example: bool = False,
     scale: float = 1.0,
     weight: npt.NDArray[np.float64] | None = None,
+    least: float = 0.0,
 ) -> tuple[Singles, Singles]:
-    """Gradient and `scale` times the bound of the Hessian's diagonal, both (N, k).
+    """Gradient and `scale` times the bound of the Hessian's diagonal, at `least` that, both (N, k).
 
     scores (N, k), target (N,) class indices, costs (k, k), or (N, k) `by_example`: what each answer
     costs each example; weight (N,) multiplies both. The results are transposed views: class by
@@ -47,6 +50,65 @@ def newton_terms(
     >>> g.tolist(), h.tolist()
     ([[-0.5, 0.5]], [[0.25, 0.25]])
     """
+    n, k = scores.shape
+    if target.shape != (n,) or costs.shape != (n if by_example else k, k):
+        raise ArgumentError(
+            f"`target` and `costs` must fit to scores {(n, k)}; got {target.shape}, {costs.shape}."
+        )
+    if weight is not None and weight.shape != (n,):
+        raise ArgumentError(f"`weight` must have shape ({n},); got {weight.shape}.")
+    if KERNELS is None:
+        return by_formula(
+            scores,
+            target,
+            costs,
+            loss=loss,
+            alpha=alpha,
+            by_example=by_example,
+            scale=scale,
+            weight=weight,
+            least=least,
+        )
+    gradient, bound = np.empty((k, n), np.float32), np.empty((k, n), np.float32)
+    by_class = np.ascontiguousarray(scores.T, dtype=np.float64)
+    own = np.ascontiguousarray(target, dtype=np.int64)
+    if by_example:
+        paid: npt.NDArray[Any] = np.ascontiguousarray(costs, dtype=np.float64)
+    else:
+        paid = np.ascontiguousarray(costs.T, dtype=np.float32)
+    each = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    KERNELS.newton(
+        by_class.ctypes.data,
+        own.ctypes.data,
+        paid.ctypes.data,
+        0 if each is None else each.ctypes.data,
+        gradient.ctypes.data,
+        bound.ctypes.data,
+        n,
+        k,
+        threads(),
+        by_example,
+        loss == "log-bilinear",
+        alpha,
+        scale,
+        least,
+    )
+    return gradient.T, bound.T
+
+
+def by_formula(
+    scores: npt.NDArray[Any],
+    target: npt.NDArray[np.int64],
+    costs: npt.NDArray[np.float64],
+    *,
+    loss: Loss,
+    alpha: float,
+    by_example: bool,
+    scale: float,
+    weight: npt.NDArray[np.float64] | None,
+    least: float,
+) -> tuple[Singles, Singles]:
+    """As `newton_terms`, by NumPy."""
     n, k = scores.shape
     gradient, bound = np.empty((k, n), np.float32), np.empty((k, n), np.float32)
     by_predicted = costs.T if by_example else np.ascontiguousarray(costs.T, dtype=np.float32)
@@ -63,7 +125,7 @@ def newton_terms(
             w = weight[rows].astype(np.float32)
             g *= w
             h *= w
-        gradient[:, rows], bound[:, rows] = g, h
+        gradient[:, rows], bound[:, rows] = g, np.maximum(h, np.float32(least))
 
     starts = range(0, n, size)
     if len(starts) < 4:

@@ -12,8 +12,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from untrue import BilinearLoss, Penalty, functional
-from untrue.functional import native
+from untrue import BilinearLoss, Penalty, functional, kernels
 from untrue.functional.native import loss as native_loss
 
 LOSSES = (functional.bilinear_loss, functional.log_bilinear_loss)
@@ -204,9 +203,9 @@ def test_alpha_zero_never_comes_here(batch, used) -> None:
 @pytest.mark.parametrize(("value", "expected"), [("0", "torch"), ("1", "native"), (None, "native")])
 def test_the_switch(value, expected, monkeypatch) -> None:
     if value is None:
-        monkeypatch.delenv(native.SWITCH, raising=False)
+        monkeypatch.delenv(kernels.SWITCH, raising=False)
     else:
-        monkeypatch.setenv(native.SWITCH, value)
+        monkeypatch.setenv(kernels.SWITCH, value)
     script = """
 import torch, untrue
 loss = untrue.BilinearLoss(untrue.Penalty.from_ordinal(3))

@@ -1,20 +1,19 @@
 """The C kernel of the bilinear losses: loss and gradient of a row while it is in the cache.
 
-The C files are next to this one; `setup.py` compiles them once for each instruction set into
-`_kernels`, where a compiler is found. `UNTRUE_NATIVE=0` in the environment turns it off.
+The C files are those of `untrue.kernels`. `UNTRUE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
 import torch
 
-SWITCH = "UNTRUE_NATIVE"
+from untrue import kernels
+
 # Functions by which torch tells what it is doing. Without them the kernel might run where its work
 # would not be recorded.
 ASKED = ("_len_torch_dispatch_stack", "_get_tracing_state", "_are_functorch_transforms_active")
@@ -22,17 +21,13 @@ ASKED = ("_len_torch_dispatch_stack", "_get_tracing_state", "_are_functorch_tran
 
 def _load() -> tuple[ModuleType | None, str]:
     """The extension, or None and the reason."""
-    if os.environ.get(SWITCH, "1") == "0":
-        return None, f"{SWITCH}=0 turns the C kernels off"
+    if kernels.KERNELS is None:
+        return None, kernels.REASON
     missing = [name for name in ASKED if not hasattr(torch._C, name)]
     if missing:
         return None, f"this version of torch has no {missing[0]}"
-    try:
-        from untrue.functional.native import _kernels
-    except ImportError as problem:
-        return None, f"the C kernels are not built ({problem})"
-    _kernels.join_team(_team())
-    return _kernels, ""
+    kernels.KERNELS.join_team(_team())
+    return kernels.KERNELS, ""
 
 
 def _team() -> int:

@@ -22,6 +22,11 @@ struct batch {
     /* Written: one loss an example; the gradient (n, k) unless NULL, which may be the logits. */
     double *losses;
     void *gradient;
+    /* Of boosted trees alone: logits and gradient are (k, n), the bound of the second derivatives
+     * too, which is at least `least`; the weights (n,) are the examples' or NULL. */
+    float *bound;
+    double least;
+    const double *example_weight;
 
     int is_log; /* log-bilinear, else bilinear */
     double alpha, smoothing, scale; /* the gradient is that of `scale` times the losses' sum */
@@ -52,15 +57,18 @@ typedef void values_function(const double *, double *, int64_t n, int precision)
 
 struct instruction_set {
     const char *name;
-    rows_function *rows;
+    rows_function *rows, *newton;
     values_function *exponential;  /* e^x, x <= 0 */
     values_function *minus_log1m;  /* -log(1 - p), 0 <= p <= 1/2 */
 };
 
 /* Doubles that one thread needs: rows of exponentials, of what they are made into, of costs and of
- * exponentials in single precision, and the costs at nodes. */
+ * exponentials in single precision, and the costs at nodes. For boosted trees two vectors of floats
+ * a class, of at most 16. */
 static inline int64_t scratch_size(const struct batch *batch)
 {
+    if (batch->bound)
+        return 16 * batch->k;
     int64_t row = (batch->k + 15) / 8 * 8;
     return 4 * row + (batch->n_nodes + 15) / 8 * 8;
 }

@@ -1,6 +1,7 @@
 /* The kernel for one instruction set: compiled once for each, with its flags and -DISA=its name. */
 #include "kernels.h"
 #include "curves.h"
+#include "newton.h"
 
 /* Below this the others' share is computed by itself. Far above the least normal number, so that
  * what is divided by it stays finite. */
@@ -108,4 +109,5 @@ static void minus_log1m(const double *from, double *to, int64_t n, int precision
 #define JOINED(a, b) JOINED_(a, b)
 #define TEXT_(name) #name
 #define TEXT(name) TEXT_(name)
-const struct instruction_set JOINED(untrue, ISA) = {TEXT(ISA), rows, exponential, minus_log1m};
+const struct instruction_set JOINED(untrue, ISA) = {TEXT(ISA), rows, newton, exponential,
+                                                   minus_log1m};

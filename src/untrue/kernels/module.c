@@ -185,6 +185,37 @@ static PyObject *loss(PyObject *self, PyObject *args)
     return failed ? PyErr_NoMemory() : Py_NewRef(Py_None);
 }
 
+static PyObject *newton(PyObject *self, PyObject *args)
+{
+    (void)self;
+    struct batch b = {0};
+    unsigned long long scores, target, costs, weight, gradient, bound;
+    long long n, k, threads;
+    int by_example;
+    if (!PyArg_ParseTuple(args, "KKKKKKLLLppddd:newton", &scores, &target, &costs, &weight,
+                          &gradient, &bound, &n, &k, &threads, &by_example, &b.is_log, &b.alpha,
+                          &b.scale, &b.least))
+        return NULL;
+    b.n = n;
+    b.k = k;
+    b.logits = (const void *)(uintptr_t)scores;
+    b.target = (const int64_t *)(uintptr_t)target;
+    b.form = by_example ? EACH : DENSE;
+    b.matrix = (const void *)(uintptr_t)costs;
+    b.example_weight = (const double *)(uintptr_t)weight;
+    b.gradient = (void *)(uintptr_t)gradient;
+    b.bound = (float *)(uintptr_t)bound;
+    if (!is_within(b.target, n, 0, k - 1)) {
+        PyErr_SetString(PyExc_IndexError, "A target is out of bounds.");
+        return NULL;
+    }
+    int failed;
+    Py_BEGIN_ALLOW_THREADS
+    failed = untrue_run(chosen->newton, &b, threads);
+    Py_END_ALLOW_THREADS
+    return failed ? PyErr_NoMemory() : Py_NewRef(Py_None);
+}
+
 static PyObject *total_weight(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -277,6 +308,7 @@ static PyObject *join_team(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"loss", loss, METH_VARARGS, "Losses of a batch, and their gradient."},
+    {"newton", newton, METH_VARARGS, "First and bounded second derivatives, class by class."},
     {"total_weight", total_weight, METH_VARARGS, "Sum of the examples' weights."},
     {"number", number, METH_VARARGS, "The number at an address."},
     {"exponential", exponential, METH_VARARGS, "e^x, x <= 0, as the kernel computes it."},

@@ -21,6 +21,23 @@ def loss(
     costs: tuple[int, ...],
     /,
 ) -> None: ...
+def newton(
+    scores: int,
+    target: int,
+    costs: int,
+    weight: int,
+    gradient: int,
+    bound: int,
+    n: int,
+    k: int,
+    threads: int,
+    by_example: bool,
+    is_log: bool,
+    alpha: float,
+    scale: float,
+    least: float,
+    /,
+) -> None: ...
 def total_weight(target: int, n: int, k: int, ignore_index: int, weight: int, /) -> float: ...
 def number(address: int, is_double: bool, /) -> float: ...
 def exponential(source: int, result: int, n: int, precision: int, /) -> None: ...
