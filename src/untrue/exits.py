@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all
-from untrue.checks import check_confidence, check_count
+from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, sequence
+from untrue.budgets.family import Counts, Family
+from untrue.budgets.shortfall import shortfall
+from untrue.checks import check_confidence, check_count, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError, BudgetError
-from untrue.metrics.confusion import confusion_cells
 from untrue.metrics.inputs import (
     BoolArray,
     FloatArray,
@@ -31,10 +32,7 @@ from untrue.metrics.inputs import (
     to_numpy,
 )
 from untrue.metrics.weights import check_penalty
-from untrue.penalty import Actions
-
-if TYPE_CHECKING:
-    from untrue.penalty import Penalty
+from untrue.penalty import Actions, Penalty
 
 # Thresholds on the way from "nobody stops early" to "everybody at the first exit".
 STEPS = 40
@@ -47,8 +45,11 @@ class ExitRule:
     penalty     what a mistake costs; or `Actions`, where answers need not be classes
     threshold   an exit answers if the expected cost of its answer is below it; one number, or one
                 for each exit but the last, which always answers
-    verdicts    the verdicts of held-out examples on its budgets; none if the threshold was given
+    verdicts    the verdicts of held-out examples on its budgets, with bounds of each by itself;
+                none if the threshold was given
     confidence  with which all of these hold together
+    shown       whether they do: False only where the threshold was given, or the rule is what a
+                `BudgetError` calls closest
     """
 
     penalty: Penalty | Actions
@@ -56,6 +57,7 @@ class ExitRule:
     n_exits: int
     verdicts: tuple[Verdict, ...] = ()
     confidence: float | None = None
+    shown: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.penalty, Actions):
@@ -158,11 +160,14 @@ def exit_early(
     penalty    what a mistake costs; or `Actions`, such as the nodes of a hierarchy: "some bird"
                from exit 1, where no more is sure
     threshold  in the units of the penalty: 0 asks the last exit for everything, infinity the first
-    budget     instead of a threshold: texts like "across groups <= 10%", or `Budget`s. The
-               threshold is then the largest that can be shown to keep them (`find_exit_rule`)
+    budget     instead of a threshold: texts like "across groups <= 10%", or `Budget`s; of `Actions`
+               "expected cost <= 0.5" alone. The threshold is then the largest that can be shown to
+               keep them, by the test of `untrue.control` (`find_exit_rule`)
     held_out   with a budget: (probabilities of each exit, labels) of examples that were used for
                nothing else
+    confidence with which the budgets hold together
     work       of each exit what is computed up to it (multiplications, seconds), for `saved`
+    seed       of the random split of the held-out examples
 
     >>> from untrue import Penalty
     >>> p = Penalty.from_groups({"fish": ["trout", "ray"], "bird": ["owl"]})
@@ -177,11 +182,6 @@ def exit_early(
     if budget is None:
         assert threshold is not None
         return ExitRule(penalty, threshold, len(probs))(probs, work=work)
-    if isinstance(penalty, Actions):
-        raise ArgumentError(
-            "`budget` is about classes, and `Actions` need not be: give a `threshold`, or a "
-            "Penalty."
-        )
     if held_out is None:
         raise ArgumentError(
             "`budget` needs `held_out`: (probabilities of each exit, labels) of examples that were "
@@ -199,73 +199,129 @@ def exit_early(
 def find_exit_rule(
     probs: Sequence[Any],
     target: Any,
-    penalty: Penalty,
+    penalty: Penalty | Actions,
     budget: Iterable[Budget | str] | Budget | str,
     *,
     confidence: float = 0.95,
+    path_share: float | None = None,
     seed: int = 0,
 ) -> ExitRule:
     """The rule with the largest threshold that can be shown to keep the budgets.
 
     With probability `confidence` over the draw of these examples, the true rates of all budgets
-    are within their limits. One half of them, drawn by the seed, decides which thresholds
-    are tried; the other tests them, from the smallest on, and the last before the first that fails
-    is taken: fixed-sequence testing (learn-then-test, Angelopoulos et al. 2021). The bounds are
-    those of `Budget.resolve(penalty).judge`. A count of errors is a share of all examples given.
+    are within their limits. It is the test of `untrue.control` (learn, then test; Angelopoulos et
+    al. 2021): a random part of the examples decides which thresholds are tried, the others test
+    them from 0 on, by exact p-values, and the last before the first that fails is taken. A count of
+    errors is a share of all examples given.
 
-    Raises `BudgetError` if even the last exit alone cannot be shown to keep them.
+    path_share  of the examples, those that choose thresholds; else a tenth for one budget, a fifth
+                for several
+    seed        of the random split
+
+    Raises `BudgetError` if the last exit alone, which is tested first, cannot be shown to keep
+    them; it has the closest rule.
     """
     check_confidence(confidence)
+    check_count("seed", seed, least=0)
+    if path_share is not None:
+        check_number("path_share", path_share, 0.0, 1.0, ends=False)
     every = _read_exits(probs, penalty.n_classes, len(probs))
-    labels = read_labels(target, "target", penalty.n_classes)
+    labels = read_labels(target, "target", penalty.n_classes).astype(np.int64)
     check_same_length(probs=every[0], target=labels)
-    if len(labels) < 2:
-        raise ArgumentError(f"At least 2 held-out examples are needed; got {len(labels)}.")
-    budgets = resolve_all(budget, penalty, examples=len(labels))
-    order = np.random.default_rng(seed).permutation(len(labels))
-    first, second = order[: len(order) // 2], order[len(order) // 2 :]
-    kept: ExitRule | None = None
-    for threshold in _thresholds([scores[first] for scores in every], penalty):
-        rule = ExitRule(penalty, threshold, len(every))
-        answers = rule([scores[second] for scores in every])
-        verdicts = _judge(budgets, labels[second], answers.labels, confidence)
-        rule = ExitRule(penalty, threshold, len(every), verdicts, confidence)
-        if not all(verdict.kept for verdict in verdicts):
-            if kept is None:
-                _refuse(rule)
-            break
-        kept = rule
-    assert kept is not None
-    return kept
-
-
-def _thresholds(probs: Sequence[FloatArray], penalty: Penalty) -> list[float]:
-    """0, then those that let ever more stop early: quantiles of what answers before the last
-    exit are expected to cost."""
-    rule = ExitRule(penalty, math.inf, len(probs))
-    costs = [rule.answer(scores, number)[1] for number, scores in enumerate(probs[:-1], start=1)]
-    if not costs:
-        return [0.0]
-    steps = np.quantile(np.concatenate(costs), np.linspace(0.0, 1.0, STEPS + 1)[1:])
-    # Above each quantile, so that what costs just that stops too.
-    return [0.0, *np.unique(np.nextafter(steps, math.inf)).tolist()]
-
-
-def _judge(
-    budgets: Sequence[ResolvedBudget], target: Any, answers: IntArray, confidence: float
-) -> tuple[Verdict, ...]:
-    k = len(budgets[0].classes)
-    counted = confusion_cells(target, answers, k)
-    return tuple(budget.judge(counted, confidence) for budget in budgets)
-
-
-def _refuse(rule: ExitRule) -> None:
-    over = [str(verdict) for verdict in rule.verdicts if not verdict.kept]
-    raise BudgetError(
-        "No threshold can be shown to keep the budgets, for even the last exit alone cannot: "
-        f"{' '.join(over)} Use a larger limit, a better model or more held-out examples.",
-        rule,
+    budgets = _resolved(budget, penalty, len(labels))
+    share = sequence.usual_path_share(len(budgets)) if path_share is None else path_share
+    path_part, test_part = sequence.split(len(labels), share, seed)
+    on_path, on_test = (_Answered.of(every, part, penalty) for part in (path_part, test_part))
+    thresholds = on_path.thresholds()
+    limits = np.array([each.limit() for each in budgets])
+    seen, counts = (
+        _counted(penalty, budgets, labels[part], [answered.labels_by(each) for each in thresholds])
+        for part, answered in ((path_part, on_path), (test_part, on_test))
     )
+    bets = sequence.bets(seen, limits, penalty.greatest)
+    p_values = sequence.p_values(counts, limits, penalty.greatest, bets)
+    one_path = np.zeros(len(thresholds), dtype=np.int64)
+    passed = sequence.passed_in_order(p_values, one_path, 1.0 - confidence)
+
+    def judged(number: int, *, shown: bool = False) -> ExitRule:
+        verdicts = sequence.verdicts(budgets, limits, counts, bets, number, confidence)
+        return ExitRule(penalty, thresholds[number], len(every), verdicts, confidence, shown)
+
+    if passed.any():
+        return judged(int(passed.sum()) - 1, shown=True)
+    nearest = judged(sequence.closest(counts, limits))
+    reason = shortfall(
+        budgets,
+        judged(0).verdicts,
+        labels,
+        test_part,
+        confidence=confidence,
+        sought="threshold",
+        closest="the last exit alone",
+    )
+    raise BudgetError(f"{reason} The closest threshold is {nearest.threshold:.3g}.", nearest)
+
+
+def _resolved(
+    budget: Iterable[Budget | str] | Budget | str, penalty: Penalty | Actions, n: int
+) -> tuple[ResolvedBudget, ...]:
+    """The budgets over the classes. Of answers that are no classes only the cost is known."""
+    if not isinstance(penalty, Actions):
+        return resolve_all(budget, penalty, examples=n)
+    # Only the greatest cost matters here: what was paid is counted by the actions themselves.
+    alike = Penalty.from_rules(penalty.classes, {}, default=penalty.greatest)
+    budgets = resolve_all(budget, alike, examples=n)
+    for each in budgets:
+        if each.budget.kind != "cost":
+            raise ArgumentError(
+                f"`budget` {str(each)!r} is about classes, and `Actions` need not be: state the "
+                'expected cost, as "expected cost <= 0.5", give a `threshold`, or a Penalty.'
+            )
+    return budgets
+
+
+def _counted(
+    penalty: Penalty | Actions,
+    budgets: tuple[ResolvedBudget, ...],
+    target: IntArray,
+    answers: Sequence[IntArray],
+) -> Counts:
+    """What the answers of each rule do to the examples."""
+    if isinstance(penalty, Actions):
+        return Counts.of_costs([penalty.cost(target, each) for each in answers], len(budgets))
+    return Family(penalty, budgets, None, by_cost=True).count(target, answers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answered:
+    """labels, costs (E, n): what every exit answers, and what that is expected to cost.
+
+    Found once for all thresholds.
+    """
+
+    labels: IntArray
+    costs: FloatArray
+
+    @classmethod
+    def of(cls, every: Sequence[Any], part: IntArray, penalty: Penalty | Actions) -> _Answered:
+        rule = ExitRule(penalty, 0.0, len(every))
+        found = [rule.answer(scores[part], number) for number, scores in enumerate(every, start=1)]
+        return cls(np.stack([each[0] for each in found]), np.stack([each[1] for each in found]))
+
+    def labels_by(self, threshold: float) -> IntArray:
+        """(n,) As an `ExitRule` of that threshold answers."""
+        stops = self.costs < threshold
+        stops[-1] = True
+        return np.asarray(self.labels[stops.argmax(axis=0), np.arange(self.labels.shape[1])])
+
+    def thresholds(self) -> list[float]:
+        """0, then those that let ever more stop early: quantiles of what answers before the last
+        exit are expected to cost."""
+        if len(self.costs) == 1:
+            return [0.0]
+        steps = np.quantile(self.costs[:-1], np.linspace(0.0, 1.0, STEPS + 1)[1:])
+        # Above each quantile, so that what costs just that stops too.
+        return [0.0, *np.unique(np.nextafter(steps, math.inf)).tolist()]
 
 
 def _read_exits(probs: Sequence[Any], n_classes: int, n_exits: int) -> list[Any]:

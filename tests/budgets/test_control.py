@@ -11,7 +11,7 @@ import pytest
 import untrue
 from untrue import BudgetError, DecisionRule, Penalty, control, decide
 from untrue.budgets.calibration_set import calibrated
-from untrue.budgets.learn_then_test import split
+from untrue.budgets.sequence import split
 from untrue.errors import ArgumentError
 from untrue.metrics.bounds import share_p_value
 

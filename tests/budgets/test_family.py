@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from untrue import Penalty, decide
 from untrue.budgets import resolve_all
 from untrue.budgets.family import Family
+from untrue.budgets.scaling import scaled_formulas
 from untrue.metrics import confusion_cells, expected_cost
+from untrue.penalty import FormulaPenalty
 
 K = 5
 CLASSES = [f"c{i}" for i in range(K)]
@@ -99,3 +103,38 @@ def test_settled_examples_have_one_answer_by_all_rules(name, abstain) -> None:
     for (costs, times), (own, often) in zip(both.paid[4], whole.paid[4], strict=True):
         np.testing.assert_array_equal(costs, own)
         np.testing.assert_array_equal(times, often)
+
+
+@pytest.mark.parametrize("name", ["rules", "tree", "dense"])
+def test_answers_from_other_costs_are_those_of_decide(name) -> None:
+    """Rules that start from equal costs, with budgets of a penalty."""
+    probs, target = examples()
+    even = PENALTIES["even"]
+    rules = replace(family(name, None), base=even)
+    part = rules.on(probs, target)
+    np.testing.assert_array_equal(part.answers(np.ones(5)), probs.argmax(axis=1))
+    for multipliers in MULTIPLIERS:
+        wanted = decide(probs, rules.costs(multipliers))
+        np.testing.assert_array_equal(part.answers(multipliers), wanted)
+        # The costs that are paid stay those of the penalty.
+        cells = confusion_cells(target, wanted, K)
+        total = float(expected_cost(cells, rules.penalty)) * cells.total
+        assert part.counts(multipliers[None]).cost[0] == pytest.approx(total)
+
+
+def test_answers_by_the_costs_of_each_example_are_those_of_decide() -> None:
+    probs, target = examples()
+    amounts = {"amount": np.random.default_rng(1).gamma(2.0, 3.0, len(target))}
+    stated = FormulaPenalty(PENALTIES["rules"], {("c0", "c4"): "amount", ("c3", "*"): "2 * amount"})
+    each = stated.per_example(amounts)
+    means = each.mean(target)
+    budgets = resolve_all(TEXTS[:3], means)
+    rules = Family(means, budgets, None, True, each=each)
+    for rows in (np.arange(len(target)), np.arange(0, len(target), 3)):
+        part = rules.on(probs[rows], target[rows], rows)
+        for multipliers in MULTIPLIERS[:, :3]:
+            scaled = scaled_formulas(stated, budgets, multipliers).per_example(amounts).take(rows)
+            wanted = decide(probs[rows], scaled)
+            np.testing.assert_array_equal(part.answers(multipliers), wanted)
+            found = part.counts(multipliers[None]).cost[0]
+            assert found == pytest.approx(each.take(rows).costs(target[rows], wanted).sum())

@@ -7,9 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from untrue import BudgetError, DecisionRule, Hierarchy, Penalty, control, decide
+from untrue import Actions, BudgetError, DecisionRule, Hierarchy, Penalty, control, decide
 from untrue.budgets.calibration_set import calibrated
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError, MissingFileError
+from untrue.penalty import FormulaPenalty
 
 GROUPS = {"growth": ["tumour", "cyst"], "other": ["scar", "benign"]}
 TREE = Hierarchy.from_groups(GROUPS)
@@ -142,5 +143,17 @@ def test_what_is_no_rule_is_refused(text, tmp_path) -> None:
     path.write_text(text)
     with pytest.raises(DataError, match=r"rule\.json"):
         DecisionRule.load(path)
-    with pytest.raises(FileNotFoundError):
+
+
+def test_a_rule_that_is_not_there_says_where_rules_come_from(tmp_path) -> None:
+    with pytest.raises(MissingFileError, match=r"none\.json.* `untrue control --out none"):
         DecisionRule.load(tmp_path / "none.json")
+    with pytest.raises(DataError, match="is a folder, not a file"):
+        DecisionRule.load(tmp_path)
+
+
+@pytest.mark.parametrize("given", [3, None, [], "a\0b"])
+def test_what_is_no_name_of_a_file_is_refused(given) -> None:
+    for load in (DecisionRule.load, Penalty.load, FormulaPenalty.load, Actions.load):
+        with pytest.raises(ArgumentError, match="`path` must be the name of a file; got "):
+            load(given)

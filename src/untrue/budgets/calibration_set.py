@@ -102,8 +102,10 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     return probs[[by_name[name] for name in classes]].to_numpy()
 
 
-def calibrated(probs: npt.NDArray[Any], temperature: float) -> FloatArray:
-    """`p^(1/T)`, scaled to sum to 1; no class has a probability of exactly 0."""
+def calibrated(probs: npt.NDArray[Any], temperature: float | None) -> FloatArray:
+    """`p^(1/T)`, scaled to sum to 1; no class has a probability of exactly 0. None: as they are."""
+    if temperature is None:
+        return probs.astype(np.float64, copy=False)
     powers = np.log(np.maximum(probs.astype(np.float64), LEAST_PROB)) / temperature
     powers = np.exp(powers - powers.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The rules that `control` chooses from: least expected cost, with a multiplier for each budget.
+"""The rules that are chosen from: least expected cost, with a multiplier for each budget.
 
 A rule answers `argmin_j sum_i p_i (A + sum_b (m_b - 1) u_b M_b)[i, j]`, or nothing where even that
 is above the price of no answer. The expected costs of the penalty A and of each budget's cells M_b
@@ -7,6 +7,7 @@ are computed once for all rules; a rule is then a weighted sum of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.scaling import scaled_penalty
 from untrue.decision.least_cost import cost_slack
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 SMALL = 500
 
@@ -30,12 +31,16 @@ class Family:
     budgets       resolved for that penalty
     abstain_cost  price of no answer, in the units of the penalty; None: always answer
     by_cost       rules are compared by the mean cost of an answer, else by the share of right ones
+    base          other costs that the rule without multipliers decides by
+    each          what mistakes about each example cost, where that differs; `penalty` has the means
     """
 
     penalty: Penalty
     budgets: tuple[ResolvedBudget, ...]
     abstain_cost: float | None
     by_cost: bool
+    base: Penalty | None = None
+    each: ExamplePenalty | None = None
 
     @cached_property
     def _table(self) -> FloatArray | None:
@@ -49,25 +54,74 @@ class Family:
 
     def costs(self, multipliers: FloatArray) -> Penalty:
         """The costs that a rule decides by."""
-        return scaled_penalty(self.penalty, self.budgets, multipliers)
+        base = self.penalty if self.base is None else self.base
+        return scaled_penalty(base, self.budgets, multipliers)
 
-    def on(self, probs: FloatArray, target: IntArray, *, estimate: bool = False) -> Part:
+    def count(
+        self, target: IntArray, answers: Sequence[IntArray], each: ExamplePenalty | None = None
+    ) -> Counts:
+        """What answers of any kind of rule, (n,) for each, do to examples; -1 is no answer.
+
+        Nothing is estimated: `expected` and `likely` are 0. each: costs of these examples
+        """
+        rules, n, n_budgets = len(answers), len(target), len(self.budgets)
+        errors, of = np.zeros((2, rules, n_budgets), dtype=np.int64)
+        score, total = np.zeros((2, rules))
+        right, abstained = np.zeros((2, rules), dtype=np.int64)
+        costly = [b for b, each in enumerate(self.budgets) if each.budget.kind == "cost"]
+        paid: dict[int, list[tuple[FloatArray, IntArray]]] = {b: [] for b in costly}
+        true_sides = [int(budget.of[target].sum()) for budget in self.budgets]
+        for t, given in enumerate(answers):
+            rows = np.flatnonzero(given >= 0)
+            predicted, true = given[rows], target[rows]
+            abstained[t], right[t] = n - len(rows), int((predicted == true).sum())
+            cost = (
+                self.cost(true, predicted)
+                if each is None
+                else each.take(rows).costs(true, predicted)
+            )
+            total[t] = cost.sum()
+            silence = 0.0 if self.abstain_cost is None else self.abstain_cost * abstained[t]
+            score[t] = -total[t] - silence if self.by_cost else right[t]
+            for b, budget in enumerate(self.budgets):
+                weight = inside(budget.region, true, predicted) if b not in paid else cost
+                errors[t, b] = int((weight > 0).sum())
+                of[t, b] = (
+                    int(budget.of[predicted].sum()) if budget.by_prediction else true_sides[b]
+                )
+                if b in paid:
+                    paid[b].append(np.unique(weight[weight > 0], return_counts=True))
+        expected, likely = np.zeros((rules, n_budgets)), np.zeros(rules)
+        return Counts(n, errors, expected, of, score, likely, right, total, abstained, paid)
+
+    def on(
+        self,
+        probs: FloatArray,
+        target: IntArray,
+        rows: IntArray | None = None,
+        *,
+        estimate: bool = False,
+    ) -> Part:
         """Examples, made ready to be answered by many rules; probabilities are calibrated.
 
+        rows      their positions in `each`; else all
         estimate  also count what the probabilities expect of each rule
         """
-        base = np.asarray(self.penalty.expected(probs))
+        each = self.each if self.each is None or rows is None else self.each.take(rows)
+        costs = self.penalty if each is None else each
+        decided_by = costs if self.base is None else self.base
+        base = np.asarray(decided_by.expected(probs))
         charges = np.stack(
             [
                 base
-                if budget.budget.kind == "cost"
+                if budget.region is decided_by
                 else budget.unit * _expected(budget.region, probs)
                 for budget in self.budgets
             ]
         )
         units = np.array([b.unit for b in self.budgets])
         chances = charges / units[:, None, None] if estimate else None
-        return Part(self, probs, target, base, charges, chances)
+        return Part(self, probs, target, base, charges, chances, each)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +168,28 @@ class Counts:
             },
         )
 
+    @classmethod
+    def of_costs(cls, costs: Sequence[FloatArray], n_budgets: int) -> Counts:
+        """From what each answer cost, (n,) for each rule: for budgets of the expected cost, of
+        answers that need not be classes. None of them counts as right."""
+        rules, n = len(costs), len(costs[0])
+        total = np.array([float(each.sum()) for each in costs])
+        errors = np.array([[int((each > 0).sum())] * n_budgets for each in costs])
+        paid = [np.unique(each[each > 0], return_counts=True) for each in costs]
+        none, zeros = np.zeros(rules, dtype=np.int64), np.zeros((rules, n_budgets))
+        return cls(
+            n=n,
+            errors=errors,
+            expected=zeros,
+            of=np.full((rules, n_budgets), n),
+            score=-total,
+            likely=np.zeros(rules),
+            right=none,
+            cost=total,
+            abstained=none,
+            paid={b: list(paid) for b in range(n_budgets)},
+        )
+
     def chosen(self, rules: IntArray) -> Counts:
         """Of these rules, in this order."""
         return Counts(
@@ -151,10 +227,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Examples with the expected cost of each answer: by the penalty (n, k), by budget (B, n, k).
+    """Examples with the expected cost of each answer: without multipliers (n, k), by budget
+    (B, n, k).
 
     A cost budget's charge is the penalty's: its multiplier scales all costs. `chances` (B, n, k)
-    are those of a budget's mistake, for estimates.
+    are those of a budget's mistake, for estimates. `each` has the costs of these examples.
     """
 
     family: Family
@@ -163,6 +240,7 @@ class Part:
     base: FloatArray
     charges: FloatArray
     chances: FloatArray | None
+    each: ExamplePenalty | None = None
 
     def answers(self, multipliers: FloatArray) -> IntArray:
         """(n,) Classes, -1 for no answer: as `decide` gives by the scaled costs."""
@@ -197,6 +275,7 @@ class Part:
             self.base[rows],
             self.charges[:, rows],
             None if self.chances is None else self.chances[:, rows],
+            None if self.each is None else self.each.take(rows),
         )
 
     def counts(self, multipliers: FloatArray) -> Counts:
@@ -210,50 +289,33 @@ class Part:
             given = self.answers(multipliers)
             silent = given < 0
             if self.family.by_cost:
-                paid = self.family.cost(self.target, np.maximum(given, 0))
+                every = np.maximum(given, 0)
+                paid = (
+                    self.family.cost(self.target, every)
+                    if self.each is None
+                    else self.each.costs(self.target, every)
+                )
                 found.append(-np.where(silent, self.family.abstain_cost or 0.0, paid))
             else:
                 found.append((given == self.target).astype(np.float64))
         return np.asarray(found[0] - found[1])
 
     def tally(self, answers: list[IntArray]) -> Counts:
-        """The counts of answers, (n,) for each rule."""
-        family, rules = self.family, len(answers)
-        n, n_budgets = len(self.target), len(family.budgets)
-        errors = np.zeros((rules, n_budgets), dtype=np.int64)
-        expected = np.zeros((rules, n_budgets))
-        of = np.zeros((rules, n_budgets), dtype=np.int64)
-        score, likely, total = np.zeros((3, rules))
-        right, abstained = np.zeros((2, rules), dtype=np.int64)
-        costly = [b for b, each in enumerate(family.budgets) if each.budget.kind == "cost"]
-        paid: dict[int, list[tuple[FloatArray, IntArray]]] = {b: [] for b in costly}
-        true_sides = [int(budget.of[self.target].sum()) for budget in family.budgets]
+        """The counts of answers, (n,) for each rule; with `chances` also what they expect."""
+        counts = self.family.count(self.target, answers, self.each)
+        if self.chances is None:
+            return counts
+        by_cost, abstain_cost = self.family.by_cost, self.family.abstain_cost or 0.0
         for t, given in enumerate(answers):
             rows = np.flatnonzero(given >= 0)
-            predicted, true = given[rows], self.target[rows]
-            abstained[t], right[t] = n - len(rows), int((predicted == true).sum())
-            cost = family.cost(true, predicted)
-            total[t] = cost.sum()
-            silence = 0.0 if family.abstain_cost is None else family.abstain_cost * abstained[t]
-            if family.by_cost:
-                score[t] = -total[t] - silence
-                if self.chances is not None:
-                    likely[t] = -self.base[rows, predicted].sum() - silence
+            predicted = given[rows]
+            if by_cost:
+                silence = abstain_cost * counts.abstained[t]
+                counts.likely[t] = -self.base[rows, predicted].sum() - silence
             else:
-                score[t] = right[t]
-                if self.chances is not None:
-                    likely[t] = self.probs[rows, predicted].sum()
-            for b, budget in enumerate(family.budgets):
-                weight = inside(budget.region, true, predicted) if b not in paid else cost
-                errors[t, b] = int((weight > 0).sum())
-                if self.chances is not None:
-                    expected[t, b] = self.chances[b, rows, predicted].sum()
-                of[t, b] = (
-                    int(budget.of[predicted].sum()) if budget.by_prediction else true_sides[b]
-                )
-                if b in paid:
-                    paid[b].append(np.unique(weight[weight > 0], return_counts=True))
-        return Counts(n, errors, expected, of, score, likely, right, total, abstained, paid)
+                counts.likely[t] = self.probs[rows, predicted].sum()
+            counts.expected[t] = self.chances[:, rows, predicted].sum(axis=1)
+        return counts
 
 
 def answer(expected: FloatArray, probs: FloatArray, abstain_cost: float | None) -> IntArray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from untrue.budgets.estimates import Outlook, critical_errors, outlook, recalibrated
 from untrue.budgets.family import Counts, Part
-from untrue.metrics.betting import bet_for
+from untrue.budgets.sequence import bets
 from untrue.metrics.bounds import examples_needed, rate_with_chance
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
@@ -131,13 +131,8 @@ class _Seen:
         """These rules, and the plain one last: where that passes, nothing needs to change."""
         chosen = np.append(chosen[chosen != PLAIN], PLAIN)
         counts = self.counts.chosen(chosen)
-        bets = np.full((len(chosen), len(self.limits)), np.nan)
-        greatest = self.part.family.penalty.greatest
-        for b, of_rules in counts.paid.items():
-            for t, (costs, times) in enumerate(of_rules):
-                limit = float(self.limits[b])
-                bets[t, b] = bet_for(times, costs, counts.n, greatest, limit)[0]
-        return Path(self.multipliers[chosen], counts, self.failing[chosen], bets)
+        settled = bets(counts, self.limits, self.part.family.penalty.greatest)
+        return Path(self.multipliers[chosen], counts, self.failing[chosen], settled)
 
 
 def _line(seen: _Seen, start: int) -> IntArray:

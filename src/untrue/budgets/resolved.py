@@ -130,15 +130,17 @@ class ResolvedBudget:
         confidence: float | None,
         *,
         paid: tuple[FloatArray, IntArray] | None = None,
+        bet: float | None = None,
     ) -> Verdict:
-        """The same from counts; `paid`, for a cost budget: costs, and how often each was paid."""
+        """The same from counts. For a cost budget: `paid`, costs and how often each was paid, and
+        the `bet` of `cost_bound`."""
         if paid is not None:
             assert isinstance(self.region, Penalty)
             rate = float(paid[0] @ paid[1]) / of if of else math.nan
             lower = upper = rate
             if confidence is not None:
                 seen = (paid[1], paid[0], of, self.region.greatest, confidence)
-                lower, upper = cost_lower_bound(*seen), cost_bound(*seen)
+                lower, upper = cost_lower_bound(*seen), cost_bound(*seen, bet)
         else:
             rate = lower = upper = errors / of if of else math.nan
             if confidence is not None:

@@ -17,6 +17,7 @@ from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.scaling import scaled_penalty
 from untrue.decision import decide
+from untrue.input_files import as_path
 from untrue.metrics.inputs import IntArray, is_tensor, row_blocks
 from untrue.penalty import Penalty
 
@@ -123,7 +124,7 @@ class DecisionRule:
         """Read what `save` wrote, with checks."""
         from untrue.budgets.rule_file import load
 
-        return load(Path(path))
+        return load(as_path(path))
 
     def __repr__(self) -> str:
         stated = ", ".join(repr(str(budget)) for budget in self.budgets)

@@ -15,7 +15,7 @@ from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.scaling import check_multipliers
 from untrue.budgets.verdict import Verdict
-from untrue.errors import DataError, UntrueError, nearest
+from untrue.errors import DataError, MissingFileError, UntrueError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, with_path
 from untrue.metrics.inputs import class_indices
@@ -46,7 +46,13 @@ def save(rule: DecisionRule, path: Path) -> Path:
 
 def load(path: Path) -> DecisionRule:
     """Read a rule that `save` wrote."""
-    content = read_json(path)
+    try:
+        content = read_json(path)
+    except MissingFileError as error:
+        raise MissingFileError(
+            f"{error} A decision rule is what `untrue control --out {path.name}` writes, or "
+            "`rule.save`."
+        ) from None
     try:
         return from_dict(content)
     except (UntrueError, TypeError, ValueError, OverflowError) as error:

@@ -20,7 +20,8 @@ def scaled_penalty(
 
     `M_b` is 1 on the budget's cells and 0 elsewhere, and `u_b` (`budget.unit`) their mean cost: on
     cells that cost the same, m multiplies that cost; free cells are charged as the average mistake.
-    For an expected cost `u_b M_b` is A, so that m multiplies every cost.
+    For an expected cost `u_b M_b` is the penalty it was resolved for: where that is A, m multiplies
+    every cost.
 
     Rules stay rules under confusions and zones, a tree whose rows are not scaled stays a tree under
     its own zone and its own groups, and either stays itself under an expected cost. Anything else
@@ -41,10 +42,10 @@ def scaled_penalty(
             raise ArgumentError(
                 f"Budget {str(budget)!r} was resolved for other classes than the penalty's."
             )
-        if budget.budget.kind == "cost":
-            own += factor - 1.0
+        region = budget.region
+        if budget.budget.kind == "cost" and region == penalty:
+            own += (factor - 1.0) * budget.unit
         else:
-            region = budget.region
             cells = region.rules(penalty.classes) if isinstance(region, Block) else region
             terms.append(((factor - 1.0) * budget.unit, cells))
     if own == 1.0 and not terms:
@@ -55,27 +56,25 @@ def scaled_penalty(
 def scaled_formulas(
     stated: FormulaPenalty, budgets: Sequence[ResolvedBudget], multipliers: npt.ArrayLike
 ) -> FormulaPenalty:
-    """The same for costs by columns: a formula on a budget's cells is multiplied by its m.
+    """The same for costs by columns: `(m_b - 1) u_b` is added to a formula on a budget's cells.
 
     >>> from untrue.budgets import Budget
     >>> base = Penalty.from_rules(["fraud", "fine"], {})
     >>> stated = FormulaPenalty(base, {("fraud", "fine"): "amount"})
     >>> budget = Budget.parse("fraud->fine <= 5%").resolve(base)
     >>> scaled_formulas(stated, [budget], [3.0]).formulas
-    {('fraud', 'fine'): '3.0 * (amount)'}
+    {('fraud', 'fine'): 'amount + 2.0'}
     """
     factors = check_multipliers(multipliers, len(budgets))
     if (factors == 1).all():
         return stated
-    total = np.ones((stated.n_classes, stated.n_classes))
+    more = np.zeros((stated.n_classes, stated.n_classes))
     for budget, factor in zip(budgets, factors.tolist(), strict=True):
-        total += (factor - 1.0) * budget.mask()
+        more += (factor - 1.0) * budget.unit * budget.mask()
     names = stated.classes
     formulas: dict[tuple[str | int, str | int], str] = {}
     for (i, j), text in stated.cells():
-        formulas[names[i], names[j]] = (
-            text if total[i, j] == 1 else f"{float(total[i, j])!r} * ({text})"
-        )
+        formulas[names[i], names[j]] = f"{text} + {float(more[i, j])!r}" if more[i, j] else text
     return FormulaPenalty(scaled_penalty(stated.base, budgets, factors), formulas)
 
 

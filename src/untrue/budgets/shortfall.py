@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from untrue.budgets.budget import ANY
 from untrue.budgets.resolved import ResolvedBudget
-from untrue.budgets.rule import DecisionRule
 from untrue.budgets.verdict import Verdict
 from untrue.metrics.bounds import most_errors
 from untrue.metrics.inputs import IntArray
@@ -18,39 +18,49 @@ MOST = 10**8
 
 
 def shortfall(
-    rule: DecisionRule,
+    budgets: Sequence[ResolvedBudget],
+    verdicts: Sequence[Verdict],
     target: IntArray,
     test_part: IntArray,
-    silence: float | None,
+    *,
+    confidence: float,
+    silence: float | None = None,
+    sought: str = "rule",
+    closest: str = "the closest rule",
+    part: str = "test part",
 ) -> str:
-    """Sentences: which budgets, why, and the ways out; `rule` is the closest.
+    """Sentences: which budgets, why, and the ways out.
 
-    silence  share of the cases on which a rule has to abstain to pass, if that is likely to help
+    verdicts         of each budget on the rule that is called `closest`
+    target           of all examples; `test_part` are the positions of those that tested
+    silence          share of the cases on which a rule has to abstain to pass, if that is likely
+                     to help
+    sought, closest  what the sentences call what could not be found, and what came nearest; part:
+                     and the examples that tested
     """
-    found = rule.guarantee
-    share = found.test_examples / found.examples
-    sure = f"{100 * found.confidence:g} %"
+    share = len(test_part) / len(target)
+    sure = f"{100 * confidence:g} %"
     failed, reasons, too_few = [], [], False
-    for budget, verdict in zip(rule.resolved, found.verdicts, strict=True):
-        reason = _reason(budget, verdict, target, test_part, share, found.confidence)
+    for budget, verdict in zip(budgets, verdicts, strict=True):
+        reason = _reason(budget, verdict, target, test_part, share, confidence, closest, part)
         if reason:
-            needed = budget.examples_needed(verdict.limit, found.confidence)
+            needed = budget.examples_needed(verdict.limit, confidence)
             too_few = too_few or needed is None or verdict.of < needed
             failed.append(str(budget))
             reasons.append(reason)
     if not failed:
         # Each would pass by itself at the level asked for, but not where several paths share it.
-        failed = list(found.budgets)
-        reasons = ["each is kept by the closest rule, but only just"]
+        failed = [str(budget) for budget in budgets]
+        reasons = [f"each is kept by {closest}, but only just"]
     listed = " and ".join(failed)
-    text = f"No rule can be shown to keep {listed} with {sure}: {'; '.join(reasons)}."
-    if len(rule.budgets) > 1 and len(failed) < len(rule.budgets):
-        kept = [name for name in found.budgets if name not in failed]
-        text += f" The closest rule keeps {' and '.join(kept)}."
+    text = f"No {sought} can be shown to keep {listed} with {sure}: {'; '.join(reasons)}."
+    if len(failed) < len(budgets):
+        kept = [str(budget) for budget in budgets if str(budget) not in failed]
+        text += f" {closest[0].upper()}{closest[1:]} keeps {' and '.join(kept)}."
     if silence and not too_few:
         text += (
             f" Abstaining on about {100 * silence:.2g} % of the cases would keep "
-            f"{'them' if len(rule.budgets) > 1 else 'it'} (`abstain`)."
+            f"{'them' if len(budgets) > 1 else 'it'} (`abstain`)."
         )
     return text
 
@@ -62,8 +72,10 @@ def _reason(
     test_part: IntArray,
     share: float,
     confidence: float,
+    closest: str,
+    part: str,
 ) -> str:
-    """Why the closest rule does not show one budget; empty if it does."""
+    """Why the rule called `closest` does not show one budget; empty if it does."""
     if verdict.kept:
         return ""
     needed = budget.examples_needed(verdict.limit, confidence)
@@ -72,23 +84,21 @@ def _reason(
     if verdict.of < needed:
         every = f"{needed:,} are needed there, about {about(needed / share)} in all"
         if budget.by_prediction:
-            return f"{verdict.of:,} {budget.counted} are in the test part; {every}, {_none(budget)}"
+            return f"{verdict.of:,} {budget.counted} are in the {part}; {every}, {_none(budget)}"
         total = int(budget.of[target].sum())
         own = int(budget.of[target[test_part]].sum())
-        return (
-            f"of {total:,} {budget.counted} {own:,} are in the test part; {every}, {_none(budget)}"
-        )
+        return f"of {total:,} {budget.counted} {own:,} are in the {part}; {every}, {_none(budget)}"
     if budget.budget.kind == "cost":
         start = (
-            f"an answer of the closest rule costs {verdict.rate:.3g} on average, and the test "
-            f"part only shows that it is at most {verdict.upper:.3g}"
+            f"an answer of {closest} costs {verdict.rate:.3g} on average, and the {part} "
+            f"only shows that it is at most {verdict.upper:.3g}"
         )
     else:
         most = int(most_errors(np.array([verdict.of]), verdict.limit, 1 - confidence)[0])
         what = "predictions" if budget.by_prediction else "examples"
         start = (
-            f"the closest rule has {verdict.errors:,} such errors in {verdict.of:,} {what} of the "
-            f"test part ({100 * verdict.rate:.3g} %), where at most {most:,} would show it"
+            f"{closest} has {verdict.errors:,} such errors in {verdict.of:,} {what} of the "
+            f"{part} ({100 * verdict.rate:.3g} %), where at most {most:,} would show it"
         )
     if verdict.rate >= verdict.limit:
         return f"{start}; a better model or a higher limit is needed"

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.frontier import Path
-from untrue.metrics.betting import cost_p_value
-from untrue.metrics.bounds import share_p_value
+from untrue.budgets.sequence import p_values, passed_in_order
 from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, row_blocks
 
 Probs: TypeAlias = "npt.NDArray[np.floating[Any]]"
@@ -29,6 +28,7 @@ class Tested:
     counts      of every rule
     plain       of the most probable class
     path        (T,) which path a rule is on
+    bets        (T, B) of the paths
     p_values    (T, B)
     passed      (T,) whether it and all before it on its path are within the level
     """
@@ -36,6 +36,7 @@ class Tested:
     counts: Counts
     plain: Counts
     path: IntArray
+    bets: FloatArray
     p_values: FloatArray
     passed: BoolArray
 
@@ -47,37 +48,21 @@ def tested_paths(
     target: IntArray,
     test_part: IntArray,
     *,
-    temperature: float,
+    temperature: float | None,
     limits: FloatArray,
     alpha: float,
 ) -> Tested:
     """Test every path at `alpha` over their number, each in order until a rule does not pass.
 
     Only the examples at the positions `test_part` are looked at, a block at a time: a copy of them
-    all would double the memory.
-
-    Valid since a rule that breaks a budget passes with at most the level's chance, whatever the
-    budget, and since on each path the first such rule ends it (fixed-sequence testing).
+    all would double the memory. A `temperature` of None: the probabilities are calibrated already.
     """
     multipliers = np.concatenate([path.multipliers for path in paths])
     bets = np.concatenate([path.bets for path in paths])
     number = np.repeat(np.arange(len(paths)), [len(path.failing) for path in paths])
     counts, plain = count_rules(family, multipliers, probs, target, temperature, test_part)
-    p_values = np.ones((len(multipliers), len(limits)))
-    for b, limit in enumerate(limits.tolist()):
-        if b in counts.paid:
-            p_values[:, b] = [
-                cost_p_value(times, costs, counts.n, family.penalty.greatest, limit, bet)
-                for (costs, times), bet in zip(counts.paid[b], bets[:, b].tolist(), strict=True)
-            ]
-        else:
-            p_values[:, b] = share_p_value(counts.errors[:, b], counts.of[:, b], limit)
-    within = p_values.max(axis=1) <= alpha / len(paths)
-    passed = np.zeros(len(within), dtype=bool)
-    for each in range(len(paths)):
-        own = number == each
-        passed[own] = np.logical_and.accumulate(within[own])
-    return Tested(counts, plain, number, p_values, passed)
+    found = p_values(counts, limits, family.penalty.greatest, bets)
+    return Tested(counts, plain, number, bets, found, passed_in_order(found, number, alpha))
 
 
 def count_rules(
@@ -85,7 +70,7 @@ def count_rules(
     multipliers: FloatArray,
     probs: Probs,
     target: IntArray,
-    temperature: float,
+    temperature: float | None,
     part: IntArray | None = None,
 ) -> tuple[Counts, Counts]:
     """What each rule does to the examples, and what the most probable class does.
@@ -101,7 +86,7 @@ def count_rules(
     chosen = np.arange(len(target)) if part is None else part
     for block in row_blocks(len(chosen), width, _BLOCK):
         rows = chosen[block]
-        ready = family.on(calibrated(probs[rows], temperature), target[rows])
+        ready = family.on(calibrated(probs[rows], temperature), target[rows], rows)
         open_, settled, answers = ready.without_settled(greatest)
         counts = open_.counts(multipliers)
         if len(answers):
@@ -120,12 +105,14 @@ def gains(
     other: FloatArray,
     probs: Probs,
     target: IntArray,
-    temperature: float,
+    temperature: float | None,
 ) -> FloatArray:
     """(N,) How much better one rule answers each example than another, in the units of scores."""
     found = np.empty(len(target))
     width = probs.shape[1] * (2 + len(family.budgets))
-    for rows in row_blocks(len(target), width, _BLOCK):
-        part = family.on(calibrated(probs[rows], temperature), target[rows])
+    every = np.arange(len(target))
+    for block in row_blocks(len(target), width, _BLOCK):
+        rows = every[block]
+        part = family.on(calibrated(probs[rows], temperature), target[rows], rows)
         found[rows] = part.gains(one, other)
     return found

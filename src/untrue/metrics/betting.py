@@ -23,20 +23,26 @@ _GREATEST_BET = 64.0
 
 
 def cost_bound(
-    counts: IntArray, costs: FloatArray, of: int, greatest: float, confidence: float
+    counts: IntArray,
+    costs: FloatArray,
+    of: int,
+    greatest: float,
+    confidence: float,
+    bet: float | None = None,
 ) -> float:
     """Upper bound of the mean cost of an answer; `counts` errors of `costs` each in `of` answers.
 
     The least m at which betting on less reaches a capital of 1 / (1 - confidence). Nothing is
     assumed about the costs but that none is above `greatest`; with no mistake at all the bound of
-    95 % is about 3.5 / `of` of that, where a Student or bootstrap bound would claim 0.
+    95 % is about 3.5 / `of` of that, where a Student or bootstrap bound would claim 0. With a bet,
+    as in `cost_p_value`, it is within a limit just where that p-value is within 1 - confidence.
     """
     check_confidence(confidence)
     if not of or not greatest:
         return float(greatest)
     found = _least(
         lambda mean: (
-            _log_capital_below(counts, costs / greatest, of, mean) >= -math.log1p(-confidence)
+            _log_capital_below(counts, costs / greatest, of, mean, bet) >= -math.log1p(-confidence)
         )
     )
     return found * greatest

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError
+from untrue.hierarchy.names import by_class
 from untrue.metrics.inputs import ArrayOrTensor, FloatArray, to_numpy
 
 Priors: TypeAlias = "ArrayOrTensor | Mapping[str, float]"
@@ -22,14 +23,7 @@ def read_priors(priors: Priors, name: str, classes: Sequence[str]) -> FloatArray
     k = len(classes)
     given: Any = priors
     if isinstance(given, Mapping):
-        for label in given:
-            if label not in classes:
-                hint = nearest(str(label), classes) or "."
-                raise ArgumentError(f"`{name}` names an unknown class {label!r}{hint}")
-        missing = [label for label in classes if label not in given]
-        if missing:
-            raise ArgumentError(f"`{name}` must name every class; it has no {missing[0]!r}.")
-        given = [given[label] for label in classes]
+        given = by_class(given, classes, f"`{name}`", ArgumentError)
     shares = to_numpy(given, name)
     if shares.shape != (k,) or shares.dtype.kind not in "fiu":
         raise ArgumentError(

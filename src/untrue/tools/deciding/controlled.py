@@ -8,10 +8,10 @@ from pathlib import Path
 
 from untrue.budgets import Budget, DecisionRule, control
 from untrue.errors import BudgetError
-from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, named_for
 from untrue.tools.deciding.probability_file import read_probabilities
-from untrue.tools.reading.hierarchies import read_hierarchy
+from untrue.tools.reading.hierarchies import stated_hierarchy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +58,7 @@ def control_file(
     )
     if penalty is not None:
         penalty = named_for(penalty, read.classes)
-    tree = None if hierarchy is None else read_hierarchy(hierarchy, classes=read.classes)
-    if tree is None and isinstance(penalty, TreePenalty):
-        tree = penalty.hierarchy
+    tree = stated_hierarchy(hierarchy, penalty, read.classes)
     assert read.truth is not None
     try:
         rule = control(

@@ -13,13 +13,13 @@ from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, penalty_over
 from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.exploring.drawing import drawn
 from untrue.tools.exploring.quantised import Codes, quantised, restored
 from untrue.tools.reading.columns import NAMES, guess_column
-from untrue.tools.reading.hierarchies import read_hierarchy
+from untrue.tools.reading.hierarchies import stated_hierarchy
 from untrue.tools.reading.tables import codes as label_codes
 from untrue.tools.reading.tables import read_table
 
@@ -111,9 +111,7 @@ def explore(
         )
     if examples < k:
         raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")
-    tree = read_hierarchy(hierarchy, classes=read.classes) if hierarchy is not None else None
-    if tree is None and isinstance(penalty, TreePenalty):
-        tree = penalty.hierarchy
+    tree = stated_hierarchy(hierarchy, penalty, read.classes)
     found = super_classes(tree) if tree is not None else None
     members = {} if found is None else found[0]
     names = _ordered(read.classes, penalty, members)

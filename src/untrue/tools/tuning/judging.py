@@ -1,83 +1,56 @@
-"""Is a setting within the budgets? Judged by upper bounds on examples, each counted once.
+"""Which rules to test for a trained model, and the one test: the procedure of `untrue.control`.
 
-The development examples are judged by cross-fitting: R networks with R seeds, each answering the
-examples it has not learned from. Their answers make one confusion matrix in which every example
-stands once, so that the bounds (Clopper-Pearson) count examples, never the same example under
-several seeds. These bounds steer the search; they are no guarantee, since the R networks share
-training examples and the setting that is kept was chosen by looking. That is for the held-out part:
-one rule, fixed before, each budget at the whole level, as `untrue.control` tests the rules of a
-path.
+The examples tuned on are the path part. They are answered by cross-fitting: R models with R seeds,
+each answering the examples it has not learned from. From these answers come the paths of rules to
+test, and the chance that the held-out part will show the budgets; they choose the model. The
+held-out part is the test part: it tests the paths of that one model, once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from untrue.budgets import ResolvedBudget, Verdict, scaled_penalty
-from untrue.budgets.scaling import scaled_formulas
-from untrue.decision import decide
+from untrue.budgets import ResolvedBudget, Verdict
+from untrue.budgets.family import Family
+from untrue.budgets.frontier import Path, find_paths
+from untrue.budgets.outcome import Floor, Outcome, walk_paths
 from untrue.errors import DataError
-from untrue.metrics import Cells, confusion_cells, expected_cost
+from untrue.metrics import Cells, confusion_cells
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import FormulaPenalty, Penalty
-from untrue.tools.fitting.fit import PLAIN
+from untrue.penalty.dense import off_diagonal
 from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.row_costs import RowCosts
+from untrue.tools.tuning.setting import Base, Setting, even_budgets, even_costs
 from untrue.tools.tuning.trainer import Recipe
 
-Base = Literal["argmax", "penalty", "even"]
-# Beyond this many classes the costs of "even" would be a matrix too large to decide by.
+# The search goes on to stronger means while the held-out part may fail to show the budgets with a
+# chance above this.
+DOUBT = 0.2
+# Beyond this many classes costs are not compared with each other as a matrix.
 MOST_CLASSES = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One thing to try: how the network is trained, and how its probabilities are answered.
-
-    base         "argmax": the most probable class; "penalty": least expected cost by the penalty;
-                 "even": least expected cost, all mistakes alike
-    multipliers  one for each budget: how many times costlier its mistakes are in the decision
-    """
-
-    recipe: Recipe
-    base: Base = "argmax"
-    multipliers: tuple[float, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """As in "bilinear, alpha 0.5, least cost with budgets x 4"."""
-        trained, parts = self.recipe, []
-        if any(m != 1 for m in trained.multipliers):
-            parts.append(f" (budgets x {_listed(trained.multipliers)})")
-        if self.base == "argmax":
-            parts.append(", most probable class")
-        else:
-            scaled_by = any(m != 1 for m in self.multipliers)
-            costs = "even costs" if self.base == "even" else "least cost"
-            times = f" with budgets x {_listed(self.multipliers)}" if scaled_by else ""
-            parts.append(f", {costs}{times}")
-        return trained.name + "".join(parts)
+# Of each path so many rules are kept for the page.
+SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A setting on the development examples.
+    """A rule on the examples tuned on: an estimate that steers the search, no guarantee.
 
     verdicts       of each budget
-    kept           of each budget; where too few examples can prove it, whether no error was seen
+    failing        estimated chance that the held-out part does not show all budgets
     accuracy       share of right answers
     drop           the plain model's accuracy minus this, on the same examples, in points (%)
     expected_cost  of an answer, by the penalty
-    met            all budgets are kept, and the drop is within its limit
+    met            the held-out part is likely to show the budgets, and the drop is within its limit
     """
 
     setting: Setting
     verdicts: tuple[Verdict, ...]
-    kept: tuple[bool, ...]
+    failing: float
     accuracy: float
     drop: float
     expected_cost: float
@@ -85,153 +58,195 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judge:
-    """Knows the truth and the limits.
+class Candidate:
+    """A trained model with the rules that may answer: the paths to test, as trials in order.
 
-    provable  of each budget: whether so many examples without an error would show it
+    The last of each path is the rule without multipliers.
+    """
+
+    recipe: Recipe
+    base: Base
+    paths: tuple[Path, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def plain(self) -> Trial:
+        return self.trials[-1]
+
+    def shown(self) -> tuple[Trial, ...]:
+        """Some of the trials, evenly along the paths; the best and the plain one too."""
+        places = np.linspace(0, len(self.trials) - 1, min(SHOWN, len(self.trials)))
+        some = {int(place) for place in places.round()}
+        best = best_of(self.trials)
+        some |= set() if best is None else {self.trials.index(best)}
+        return tuple(self.trials[t] for t in sorted(some))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judge:
+    """Knows the truth of the examples tuned on, and the limits.
+
+    held_out  how many examples will test
+    provable  of each budget: whether the held-out part would show it without a single error
     rows      costs by columns of the data, where they are; `penalty` then has their means by class
+    sample    positions of the examples that `true` and `rows` are of, among those answered
     """
 
     true: IntArray
     penalty: Penalty
     budgets: tuple[ResolvedBudget, ...]
+    held_out: int
     provable: tuple[bool, ...]
     confidence: float
     max_drop: float | None
     rows: RowCosts | None = None
+    sample: IntArray | None = None
 
     @property
     def stated(self) -> Penalty | FormulaPenalty:
         """The costs as they are stated."""
         return self.penalty if self.rows is None else self.rows.stated
 
-    def trial(self, setting: Setting, probs: FloatArray, plain: float | None = None) -> Trial:
-        """Measure a setting by calibrated probabilities (N, k); `plain` is the accuracy to hold."""
-        costs = decision_costs(setting, self.stated, self.budgets, self.penalty)
-        predicted = answers(probs, costs, self.rows)
-        cells = confusion_cells(self.true, predicted, self.penalty.n_classes)
-        verdicts = tuple(budget.judge(cells, self.confidence) for budget in self.budgets)
-        kept = tuple(map(is_kept, verdicts, self.provable))
-        right = float((predicted == self.true).mean())
-        drop = 0.0 if plain is None else 100 * (plain - right)
-        within = self.max_drop is None or drop <= self.max_drop + 1e-9
-        if self.rows is None:
-            cost = float(expected_cost(cells, self.penalty))
-        else:
-            cost = float(expected_cost((self.true, predicted), self.rows.examples))
-        return Trial(setting, verdicts, kept, right, drop, cost, all(kept) and within)
+    @property
+    def limits(self) -> FloatArray:
+        return np.array([budget.limit() for budget in self.budgets])
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        """The costs a decision may start from; a penalty that charges all alike is the even one."""
+        if self.rows is not None or self.penalty.n_classes > MOST_CLASSES:
+            return ("even", "penalty")
+        return ("even", "penalty") if np.ptp(off_diagonal(self.penalty.matrix())) else ("even",)
+
+    def family(self, base: Base, rows: RowCosts | None) -> Family:
+        """The rules of a base, for examples with these costs; compared by right answers."""
+        each = None if rows is None else rows.examples
+        if base == "penalty":
+            return Family(self.penalty, self.budgets, None, by_cost=False, each=each)
+        return Family(
+            self.penalty,
+            even_budgets(self.budgets, self.penalty),
+            None,
+            by_cost=False,
+            base=even_costs(self.penalty),
+            each=each,
+        )
+
+    def plain_accuracy(self, probs: FloatArray) -> float:
+        """Share of right answers of the most probable class."""
+        return float((argmax(self._sampled(probs)) == self.true).mean())
+
+    def candidate(self, recipe: Recipe, base: Base, probs: FloatArray, plain: float) -> Candidate:
+        """The paths to test, by calibrated probabilities (N, k); plain: the accuracy to hold."""
+        family = self.family(base, self.rows)
+        part = family.on(self._sampled(probs), self.true, estimate=True)
+        paths = find_paths(part, self.limits, 1.0 - self.confidence, self.held_out)
+        trials = [
+            self._trial(Setting(recipe, base, tuple(path.multipliers[t].tolist())), path, t, plain)
+            for path in paths
+            for t in range(len(path.failing))
+        ]
+        return Candidate(recipe, base, paths, tuple(trials))
+
+    def _sampled(self, probs: FloatArray) -> FloatArray:
+        return probs if self.sample is None else probs[self.sample]
+
+    def _trial(self, setting: Setting, path: Path, t: int, plain: float) -> Trial:
+        counts = path.counts
+        verdicts = tuple(
+            budget.verdict(
+                int(counts.errors[t, b]),
+                int(counts.of[t, b]),
+                float(limit),
+                self.confidence,
+                paid=counts.paid[b][t] if b in counts.paid else None,
+            )
+            for b, (budget, limit) in enumerate(zip(self.budgets, self.limits, strict=True))
+        )
+        accuracy = float(counts.right[t] / counts.n)
+        drop, failing = 100 * (plain - accuracy), float(path.failing[t])
+        met = failing <= DOUBT and self.within(drop)
+        cost = float(counts.cost[t] / counts.n)
+        return Trial(setting, verdicts, failing, accuracy, drop, cost, met)
+
+    def within(self, drop: float) -> bool:
+        """Whether so many points of accuracy may be lost."""
+        return self.max_drop is None or drop <= self.max_drop + 1e-9
 
     def excess(self, trial: Trial) -> float:
-        """How far a trial is from meeting everything: 0 when it does; 1 is twice a limit."""
-        parts = [
-            0.0 if kept else max(verdict.excess, 0.0)
-            for verdict, kept in zip(trial.verdicts, trial.kept, strict=True)
-        ]
+        """How far a trial is from its limits, by upper bounds: 0 within all, 1 at twice one."""
+        parts = [max(verdict.excess, 0.0) for verdict in trial.verdicts if verdict.of]
         if self.max_drop is not None:
             # A limit of 0 points would make every drop infinitely far.
             parts.append(max(trial.drop - self.max_drop, 0.0) / max(self.max_drop, 0.1))
-        return max(parts)
+        return max(parts, default=0.0)
+
+    def hope(self, candidate: Candidate) -> tuple[float, float]:
+        """For the closest of candidates: the least chance to fail within the drop, the excess."""
+        able = [trial.failing for trial in candidate.trials if self.within(trial.drop)]
+        return min(able, default=np.inf), min(map(self.excess, candidate.trials))
+
+    def confirm(
+        self,
+        candidate: Candidate,
+        probs: FloatArray,
+        true: IntArray,
+        rows: RowCosts | None = None,
+        plain: IntArray | None = None,
+    ) -> Outcome:
+        """The one look at the held-out part: its class probabilities (n, k) test the paths.
+
+        plain  (n,) answers of the plain model, whose right answers may not be lost
+        """
+        floor = None
+        if self.max_drop is not None and plain is not None:
+            floor = Floor(int((plain == true).sum()), self.max_drop / 100 * len(true))
+        outcome = walk_paths(
+            self.family(candidate.base, rows),
+            candidate.paths,
+            probs,
+            true,
+            np.arange(len(true)),
+            temperature=None,
+            limits=self.limits,
+            confidence=self.confidence,
+            floor=floor,
+        )
+        return replace(outcome, budgets=self.budgets)
 
 
-def is_kept(verdict: Verdict, provable: bool) -> bool:
-    """By the upper bound; where no count of errors could pass, nothing but no error does.
-
-    A mean cost, which is never nothing, is then judged by itself.
-    """
-    if provable or verdict.kept:
-        return verdict.kept
-    if verdict.budget.kind == "cost":
-        return verdict.rate <= verdict.limit
-    return bool(verdict.of) and verdict.errors == 0
-
-
-def answers(
-    probs: FloatArray, costs: Penalty | FormulaPenalty | None, rows: RowCosts | None = None
-) -> IntArray:
-    """The most probable class, or that of least expected cost; `rows`: of the same examples."""
-    if isinstance(costs, FormulaPenalty):
-        assert rows is not None
-        return decide(probs, rows.of(costs))
-    return argmax(probs) if costs is None else decide(probs, costs)
-
-
-def decision_costs(
-    setting: Setting,
-    stated: Penalty | FormulaPenalty,
-    budgets: Sequence[ResolvedBudget],
-    by_class: Penalty | None = None,
-) -> Penalty | FormulaPenalty | None:
-    """The costs a setting decides by; None for the most probable class.
-
-    stated: the costs; by_class: their means by class where they are by columns.
-
-    By the penalty: `scaled_penalty`. Even: `1 - I + sum over budgets b of (m_b - 1) M_b`, with
-    M_b one on the budget's cells, or, for an expected cost, the penalty over its mean: what
-    a Lagrangian of "as many right answers as the budgets allow" charges.
-    """
-    if setting.base == "argmax":
-        return None
-    if setting.base == "penalty":
-        return times(stated, budgets, setting.multipliers)
-    penalty = by_class if by_class is not None else stated
-    assert isinstance(penalty, Penalty)
-    k = penalty.n_classes
-    matrix = 1.0 - np.eye(k)
-    for budget, factor in zip(budgets, setting.multipliers, strict=True):
-        if factor == 1:
-            continue
-        if budget.budget.kind == "cost":
-            own = penalty.matrix()
-            matrix += (factor - 1) * own * (k * (k - 1) / own.sum())
-        else:
-            matrix += (factor - 1) * budget.mask()
-    return Penalty.from_matrix(matrix, list(penalty.classes))
-
-
-def times(
-    stated: Penalty | FormulaPenalty, budgets: Sequence[ResolvedBudget], by: tuple[float, ...]
-) -> Penalty | FormulaPenalty:
-    """The costs with the budgets' mistakes so many times costlier."""
-    if not by:
-        return stated
-    if isinstance(stated, FormulaPenalty):
-        return scaled_formulas(stated, budgets, by)
-    return scaled_penalty(stated, budgets, by)
-
-
-def flawless(labels: IntArray, n_classes: int) -> Cells:
-    """The confusion matrix of nothing but right answers."""
-    return confusion_cells(labels, labels, n_classes)
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """Of those that meet everything most right answers; of equals the least scaled costs."""
+    met = [trial for trial in trials if trial.met]
+    return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)), default=None)
 
 
 def provable_on(labels: IntArray, budget: ResolvedBudget, confidence: float) -> bool:
     """Whether a model without any error would be shown to keep the budget by these examples."""
-    return budget.judge(flawless(labels, len(budget.classes)), confidence).kept
+    return budget.judge(_flawless(labels, len(budget.classes)), confidence).kept
 
 
-def too_few(
-    budget: ResolvedBudget, parts: Sequence[tuple[str, IntArray]], confidence: float
-) -> str | None:
-    """A sentence when a part, (name, labels), is too small to show the budget; else None."""
-    short = [
-        (name, budget.judge(flawless(labels, len(budget.classes)), confidence))
-        for name, labels in parts
-        if not provable_on(labels, budget, confidence)
-    ]
-    if not short:
+def _flawless(labels: IntArray, n_classes: int) -> Cells:
+    """The confusion matrix of nothing but right answers."""
+    return confusion_cells(labels, labels, n_classes)
+
+
+def too_few(budget: ResolvedBudget, held_out: IntArray, confidence: float) -> str | None:
+    """A sentence when labels of the held-out part are too few to show the budget; else None."""
+    if provable_on(held_out, budget, confidence):
         return None
-    wanted = budget.examples_needed(short[0][1].limit, confidence)
-    counted = budget.counted
+    verdict = budget.judge(_flawless(held_out, len(budget.classes)), confidence)
+    wanted = budget.examples_needed(verdict.limit, confidence)
     if wanted is None:
         return (
-            f"{budget}: no number of examples can show that something never happens; it counts as "
-            "kept when no error is seen."
+            f"{budget}: no number of examples can show that something never happens; allow a "
+            "little. It cannot count as kept."
         )
-    have = " and ".join(f"{verdict.of:,} in the {name}" for name, verdict in short)
     return (
-        f"{budget}: to show this at {100 * confidence:g} % takes at least {wanted:,} {counted} "
-        f"without any error; there are {have}. It is judged as well as that allows, and what "
-        "cannot be shown is not called proved."
+        f"{budget}: to show this with {100 * confidence:g} % confidence takes at least {wanted:,} "
+        f"{budget.counted} in the held-out part without any error; there are {verdict.of:,}. "
+        "Whatever is trained, it cannot count as kept: more examples, or a larger share held out, "
+        "are needed."
     )
 
 
@@ -245,17 +260,17 @@ def seen(verdict: Verdict) -> str:
     return f"{verdict.errors:,} of {verdict.of:,} ({share}, at most {100 * verdict.upper:.3g} %)"
 
 
-def findings(trial: Trial, max_drop: float | None) -> str:
-    """What is kept and what is over, in a sentence."""
-    parts = [
-        f"{verdict.budget}: {seen(verdict)}{'' if kept else ', over'}"
-        for verdict, kept in zip(trial.verdicts, trial.kept, strict=True)
-    ]
+def findings(trial: Trial, judge: Judge) -> str:
+    """What was seen, whether the held-out part is likely to show it, and the price."""
+    parts = [f"{verdict.budget}: {seen(verdict)}" for verdict in trial.verdicts]
+    if all(judge.provable):
+        parts.append(f"chance to be shown {100 * max(1.0 - trial.failing, 0.0):.0f} %")
+    else:
+        parts.append("too few held-out examples to show it")
     right = f"accuracy {100 * trial.accuracy:.1f} %"
     if trial.setting != Setting(Recipe()):
         right += f" ({points(-trial.drop)})"
-        if max_drop is not None and trial.drop > max_drop + 1e-9:
-            right += ", too great a drop"
+        right += "" if judge.within(trial.drop) else ", too great a drop"
     return "; ".join([*parts, right])
 
 
@@ -268,34 +283,6 @@ def points(change: float) -> str:
     return f"{round(change, 1) + 0.0:+.1f} points"
 
 
-def described(setting: Setting, budgets: Sequence[object]) -> str:
-    """A setting in words, each multiplier beside its budget."""
-    recipe = setting.recipe
-    how = "plain training" if recipe.loss == PLAIN else f"training by {recipe.name}"
-    how += _times(recipe.multipliers, budgets, " with")
-    if setting.base == "argmax":
-        return f"{how}, predicting the most probable class"
-    costs = "the costs of the penalty" if setting.base == "penalty" else "equal costs"
-    scaled = _times(setting.multipliers, budgets, ", but with")
-    return f"{how}, predicting the class of least expected cost by {costs}{scaled}"
-
-
-def _times(multipliers: Sequence[float], budgets: Sequence[object], word: str) -> str:
-    """As in " with the mistakes of *->8 scaled by 2.38"."""
-    scaled = [
-        (str(budget).partition(" <= ")[0], m)
-        for m, budget in zip(multipliers, budgets, strict=False)
-        if m != 1
-    ]
-    parts = [
-        f"the costs of the penalty added, with weight {m - 1:.3g},"
-        if what == "expected cost"
-        else f"the mistakes of {what} {m:.3g} times as costly"
-        for what, m in scaled
-    ]
-    return f"{word} {' and '.join(parts).removesuffix(',')}" if parts else ""
-
-
 def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) -> None:
     """Every budget has examples it is about."""
     present = np.zeros(len(budgets[0].classes), dtype=bool)
@@ -306,7 +293,3 @@ def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) 
             raise DataError(
                 f"Budget {str(budget)!r} is about {budget.counted}; the {where} has none."
             )
-
-
-def _listed(multipliers: Sequence[float]) -> str:
-    return ", ".join(f"{m:.3g}" for m in multipliers)

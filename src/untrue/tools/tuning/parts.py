@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import MOST_REPETITIONS, check_count
+from untrue.budgets.sequence import split
+from untrue.checks import MOST_REPETITIONS, check_count, check_number, check_seed
 from untrue.errors import ArgumentError
 from untrue.metrics.inputs import IntArray
 from untrue.training.splits import Split, split_by_share
@@ -17,7 +18,8 @@ from untrue.training.splits import Split, split_by_share
 class Parts:
     """Positions of examples.
 
-    held_out     used for nothing but the last word
+    held_out     tests the rules, and nothing else: a random draw, not by class, since numbers of a
+                 class that are fixed in advance are not those of independent draws
     development  all others, increasing
     folds        one for each repetition: train, watch (`validation`: stops and calibrates), judged
                  (`test`). The judged parts of all folds together are `development`, each example
@@ -40,16 +42,23 @@ def part(
     given: npt.NDArray[np.bool_] | None,
     seed: int,
 ) -> Parts:
-    """Part examples by class in proportion; `given` marks a held-out part that is there already."""
+    """Hold out at random, and part the others by class in proportion.
+
+    given  marks a held-out part that is there already
+    """
     if repetitions < 2:
         raise ArgumentError(
             "`repetitions` must be at least 2: each example is judged by a model that has not "
             f"learned from it; got {repetitions}."
         )
     check_count("repetitions", repetitions, most=MOST_REPETITIONS)
-    final = split_by_share(
-        labels, test_share=test_share, validation_share=watch_share, held_out=given, seed=seed
-    )
+    check_number("test_share", test_share, 0, 0.9, ends=False)
+    check_seed(seed)
+    if given is None and len(labels) > 1:
+        n = len(labels)
+        _, drawn = split(n, 1.0 - test_share, seed, most=n)
+        given = np.isin(np.arange(n), drawn)
+    final = split_by_share(labels, validation_share=watch_share, held_out=given, seed=seed)
     development = np.sort(np.concatenate([final.train, final.validation]))
     own = labels[development]
     fold = _assigned(own, repetitions, seed)

@@ -9,84 +9,68 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.budgets import Budget, ResolvedBudget, Verdict
+from untrue.budgets import Budget, Guarantee, ResolvedBudget, Verdict
 from untrue.metrics import Cells, Interval
 from untrue.metrics.inputs import FloatArray
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import predict
-from untrue.tools.tuning.judging import Setting, Trial, points
+from untrue.tools.tuning.judging import Trial, points
 from untrue.tools.tuning.search import Step
+from untrue.tools.tuning.setting import Setting
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetVerdict:
     """One budget at the end.
 
-    validation   of the chosen setting on the examples tuned on, by cross-fitting
-    held_out     of the kept model on the examples used for nothing else
+    validation   of the tuned rule on the examples tuned on, by cross-fitting: an estimate
+    held_out     of the tuned model on the held-out part, which tested it; its bounds are for this
+                 budget by itself
     plain        of the plain model's most probable class, on the same held-out examples
-    met          kept on validation: by the upper bound, or, where too few examples could show it,
-                 without a single error
     """
 
     validation: Verdict
     held_out: Verdict
     plain: Verdict
-    met: bool
 
     @property
     def budget(self) -> Budget:
-        return self.validation.budget
-
-    @property
-    def confirmed(self) -> bool:
-        """The rate on the held-out part is within the limit."""
-        return bool(self.held_out.of) and self.held_out.rate <= self.held_out.limit
-
-    @property
-    def proved(self) -> bool:
-        """And so is its upper bound."""
-        return self.held_out.kept
-
-    @property
-    def perhaps_by_chance(self) -> bool:
-        """Over the limit on the held-out part, by no more than the few examples leave open."""
-        return not self.confirmed and bool(self.held_out.of) and not self.held_out.broken
+        return self.held_out.budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TuneResult:
     """What `tune` found.
 
-    model        all it takes to label data; it decides as the setting says
-    trials       every setting that was tried, in order; `chosen` is a position in it
-    steps        what was tried, and why it went on; stopped: why the search ended
-    met          the chosen setting keeps every budget and the accuracy on validation
-    kept         and the held-out part confirms it: each rate within its limit, and the accuracy
-    accuracy     of the kept model on the held-out part; change: minus the plain model's, paired
-    sizes        examples tuned on, and held out
+    model        all it takes to label data; it decides as was tested
+    guarantee    what holds, with what confidence, and every rule that was tested
+    why          where the budgets are not kept: the reason, and what it would take
+    trials       some of the rules that were looked at on the examples tuned on, in order
+    trial        the rule that was taken, on the examples tuned on
+    steps        what was tried, and why it went on; step: the position of the one it is from;
+                 stopped: why the search ended
+    accuracy     of the tuned model on the held-out part; change: minus the plain model's, paired
     trained      settings trained beyond the plain one
-    notes        what a reader must know, such as budgets that so few examples cannot prove
+    notes        what a reader must know, such as budgets that so few examples cannot show
     labels       (k,) what `predict` answers for each class: of the kind of `y`
     """
 
     model: Model
     source: str
+    guarantee: Guarantee
+    why: str | None
     trials: tuple[Trial, ...]
-    chosen: int
+    trial: Trial
     steps: tuple[Step, ...]
+    step: int
     budgets: tuple[ResolvedBudget, ...]
     verdicts: tuple[BudgetVerdict, ...]
     max_accuracy_drop: float | None
-    confidence: float
-    met: bool
-    kept: bool
     accuracy: float
     change: Interval
     confusion: Cells
     plain_confusion: Cells
-    sizes: tuple[int, int]
     repetitions: int
     trained: int
     stopped: str
@@ -95,28 +79,32 @@ class TuneResult:
     seconds: float
 
     @property
-    def trial(self) -> Trial:
-        """The chosen trial."""
-        return self.trials[self.chosen]
+    def kept(self) -> bool:
+        """Every budget holds, with `guarantee.confidence` all together, and so does the accuracy.
+
+        What holds are the true rates, on all cases like these. The loss of accuracy is what was
+        seen on the held-out part.
+        """
+        return self.guarantee.holds
+
+    @property
+    def confidence(self) -> float:
+        return self.guarantee.confidence
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Examples tuned on, and held out."""
+        return self.guarantee.path_examples, self.guarantee.test_examples
 
     @property
     def setting(self) -> Setting:
-        """How the kept model is trained and decides."""
+        """How the tuned model is trained and decides."""
         return self.trial.setting
 
     @property
     def drop(self) -> float:
         """Points of accuracy lost on the held-out part."""
         return -100 * self.change.value
-
-    @property
-    def proved(self) -> bool:
-        """Every budget's upper bound on the held-out part is within its limit.
-
-        The setting was chosen without that part, so that one which breaks a budget is called proved
-        with probability of at most 1 - confidence, all budgets together.
-        """
-        return all(verdict.proved for verdict in self.verdicts)
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
         """The answers (N,) for examples like those tuned on, by the tuned decision."""

@@ -1,14 +1,14 @@
-"""The search: the weakest intervention first, stronger ones only while something is over.
+"""The search: the weakest intervention first, stronger ones only while something is unlikely.
 
 1. The plain model and its most probable class.
 2. The decision rule, which needs no training: least expected cost by the penalty; then with the
-   mistakes of each budget over its limit made costlier, doubling as a Lagrangian's multipliers
-   would grow, and then as weak again as still holds.
+   mistakes of each budget made costlier, along the paths that `untrue.control` would test.
 3. Training: for each loss alpha rises; then the multipliers of the budgets over their limits rise
-   in the penalty that is trained by. Each trained network gets the decisions of 1 and 2.
+   in the penalty that is trained by. Each trained model gets the decisions of 1 and 2.
 
-It stops at the first step with a setting that meets everything; of several it takes the one with
-most right answers. If none does, the closest is the one whose greatest excess is least.
+It stops at the first step with a rule that the held-out part is likely to show within the accuracy
+drop; of several it takes the one with most right answers. If there is none, the model whose rules
+have the best chance. All of this looks at the examples tuned on alone.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ import numpy as np
 
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
-from untrue.penalty.dense import off_diagonal
-from untrue.tools.tuning.judging import MOST_CLASSES, Base, Judge, Setting, Trial, findings
+from untrue.tools.tuning.judging import Candidate, Judge, Trial, best_of, findings
+from untrue.tools.tuning.setting import Setting
 from untrue.tools.tuning.trainer import CachingTrainer, OutOfTimeError, Recipe
 
 ALPHAS = (0.3, 0.6, 0.9)
-# Multipliers in the decision: the first step above 1, the last, and how fine the way back is.
-FIRST, LAST, HALVINGS = 0.25, 2.0**14, 6
 # Multipliers in training rise by the excess, within these.
 SLOW, FAST = 1.5, 4.0
 
@@ -40,44 +38,63 @@ class Step:
     trials: range
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """All that was tried, in order. chosen: position in `trials`; it meets everything, if any does.
+    """All that was tried, in order.
 
-    trained: settings that took a training beyond the plain one. stopped: why the search ended.
+    trials   some of the rules of each path that was looked at
+    chosen   the model whose paths are to be tested; step: the position of its step
+    likely   the held-out part is likely to show one of its rules, within the drop
+    trained  settings that took a training beyond the plain one; stopped: why the search ended
     """
 
     trials: tuple[Trial, ...]
-    chosen: int
+    chosen: Candidate
+    step: int
+    likely: bool
     steps: tuple[Step, ...]
     trained: int
     stopped: str
 
 
 class _Log:
-    """Trials and steps as they come."""
+    """Candidates and steps as they come."""
 
     def __init__(self, judge: Judge, tell: Callable[[str], None] | None) -> None:
         self.judge, self._tell = judge, tell
         self.trials: list[Trial] = []
         self.steps: list[Step] = []
-        self.plain: float | None = None
+        self.candidates: list[tuple[Candidate, int]] = []
+        self.plain = 0.0
 
-    def tried(self, setting: Setting, probs: FloatArray) -> Trial:
-        """A trial beside the plain model."""
-        return self.judge.trial(setting, probs, self.plain)
+    def candidates_of(self, recipe: Recipe, probs: FloatArray) -> list[Candidate]:
+        return [self.judge.candidate(recipe, base, probs, self.plain) for base in self.judge.bases]
 
-    def step(self, title: str, found: Sequence[Trial]) -> Trial | None:
-        """Record a step; its best trial that meets everything."""
-        start = len(self.trials)
-        self.trials += found
-        best = _best([trial for trial in found if trial.met])
-        shown = best or min(found, key=lambda t: (self.judge.excess(t), -t.accuracy))
-        finding = findings(shown, self.judge.max_drop)
+    def step(
+        self, title: str, found: Sequence[Candidate], *, plain: bool = False
+    ) -> Candidate | None:
+        """Record a step; the candidate with its best trial that meets everything.
+
+        plain: only the rules without multipliers are looked at
+        """
+        start, number = len(self.trials), len(self.steps)
+        pairs = [
+            (trial, candidate)
+            for candidate in found
+            for trial in ([candidate.plain] if plain else candidate.trials)
+        ]
+        for candidate in found:
+            self.trials += [candidate.plain] if plain else candidate.shown()
+            self.candidates.append((candidate, number))
+        best = best_of([trial for trial, _ in pairs])
+        shown = best or min(
+            (trial for trial, _ in pairs), key=lambda t: (self.judge.excess(t), -t.accuracy)
+        )
+        finding = findings(shown, self.judge)
         self.steps.append(Step(title, finding, range(start, len(self.trials))))
         if self._tell is not None:
             self._tell(f"{title}: {finding}")
-        return best
+        return next((candidate for trial, candidate in pairs if trial is best), None)
 
 
 def search(
@@ -94,83 +111,42 @@ def search(
     """
     probs = trainer.cross_fitted(Recipe())
     log = _Log(judge, tell)
-    plain = judge.trial(Setting(Recipe()), probs)
-    log.plain = plain.accuracy
-    best = log.step("The plain model", [plain])
-    if best is None:
-        best = _decisions(log, Recipe(), probs)
-    trained, stopped = 0, "a setting meets everything"
+    log.plain = judge.plain_accuracy(probs)
+    best = _decisions(log, probs)
+    trained, stopped = 0, "a setting is likely to be shown"
     if best is None:
         best, trained, stopped = _training(log, trainer, losses, trials)
+    likely = best is not None
     if best is None:
-        best = min(log.trials, key=lambda t: (judge.excess(t), -t.accuracy))
-    return Search(tuple(log.trials), log.trials.index(best), tuple(log.steps), trained, stopped)
+        best = min((candidate for candidate, _ in log.candidates), key=judge.hope)
+    # A candidate that was looked at in several steps was chosen in the last of them.
+    step = max(number for candidate, number in log.candidates if candidate is best)
+    return Search(tuple(log.trials), best, step, likely, tuple(log.steps), trained, stopped)
 
 
-def _decisions(log: _Log, recipe: Recipe, probs: FloatArray) -> Trial | None:
-    """The decision rule on the plain model: by the penalty, then with multipliers."""
-    bases = _bases(log.judge)
-    starts: dict[Base, Trial] = {"even": log.trials[0]}
-    if "penalty" in bases:
-        starts["penalty"] = log.tried(Setting(recipe, "penalty"), probs)
-        best = log.step("Least expected cost by the penalty", [starts["penalty"]])
-        if best is not None:
-            return best
-    tried = [t for base in bases for t in _weakest(log, starts[base], base, probs)]
-    return log.step("Costlier mistakes in the decision", tried) if tried else None
-
-
-def _bases(judge: Judge) -> tuple[Base, ...]:
-    """The costs a decision may start from; a penalty that charges all alike is the even one."""
-    k = judge.penalty.n_classes
-    if k > MOST_CLASSES:
-        return ("penalty",)
-    costs = off_diagonal(judge.penalty.matrix())
-    alike = judge.rows is None and np.ptp(costs) == 0
-    return ("even",) if alike else ("penalty", "even")
-
-
-def _weakest(log: _Log, start: Trial, base: Base, probs: FloatArray) -> list[Trial]:
-    """Settings on the way to the weakest multipliers that keep all budgets; `start` has none.
-
-    Up: those of the budgets over their limits double (what exceeds 1 does). Then back, one after
-    the other, by halving, while all budgets are kept. For one budget this is a walk along one
-    line from where it is kept to the last place where it is: the bound there needs no correction
-    for the many looks, as long as the errors fall when the multiplier rises.
-    """
-    found: list[Trial] = []
-
-    def at(above: FloatArray) -> Trial:
-        setting = Setting(start.setting.recipe, base, tuple((1 + above).tolist()))
-        found.append(log.tried(setting, probs))
-        return found[-1]
-
-    trial, above = start, np.zeros(len(log.judge.budgets))
-    while not all(trial.kept):
-        over = ~np.array(trial.kept)
-        above = np.where(over, np.maximum(2 * above, FIRST), above)
-        if above.max() > LAST:
-            return found
-        trial = at(above)
-    for b in np.flatnonzero(above).tolist():
-        low, high = 0.0, float(above[b])
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            above[b] = middle
-            low, high = (low, middle) if all(at(above).kept) else (middle, high)
-        above[b] = high
-    return found
+def _decisions(log: _Log, probs: FloatArray) -> Candidate | None:
+    """The plain model: as it is, by the penalty, then with multipliers."""
+    even = log.judge.candidate(Recipe(), "even", probs, log.plain)
+    best = log.step("The plain model", [even], plain=True)
+    candidates = [even]
+    if best is None and "penalty" in log.judge.bases:
+        by_costs = log.judge.candidate(Recipe(), "penalty", probs, log.plain)
+        candidates.append(by_costs)
+        best = log.step("Least expected cost by the penalty", [by_costs], plain=True)
+    if best is None:
+        best = log.step("Costlier mistakes in the decision", candidates)
+    return best
 
 
 def _training(
     log: _Log, trainer: CachingTrainer, losses: Sequence[str], most: int
-) -> tuple[Trial | None, int, str]:
+) -> tuple[Candidate | None, int, str]:
     """Losses, alpha rising, then multipliers: (what meets all, trained settings, why it ended)."""
     if not most or not losses:
         return None, 0, "no training was asked for"
     trained = 0
     for recipes in _rungs(log, losses):
-        chosen: list[Trial] = []
+        chosen: list[Candidate] = []
         for recipe in recipes:
             if trained >= most:
                 return _best(chosen), trained, f"it may train {most} settings at most"
@@ -181,17 +157,10 @@ def _training(
             except DataError as error:
                 return _best(chosen), trained, f"{_title(recipe)} could not be trained ({error})"
             trained += 1
-            tried = [log.tried(Setting(recipe), probs)]
-            for base in _bases(log.judge):
-                start = tried[0]
-                if base == "penalty":
-                    start = log.tried(Setting(recipe, base), probs)
-                    tried.append(start)
-                tried += _weakest(log, start, base, probs)
-            best = log.step(f"Training by {_title(recipe)}", tried)
+            best = log.step(f"Training by {_title(recipe)}", log.candidates_of(recipe, probs))
             chosen += [] if best is None else [best]
         if chosen:
-            return _best(chosen), trained, "a setting meets everything"
+            return _best(chosen), trained, "a setting is likely to be shown"
     return None, trained, "stronger training would only cost more right answers"
 
 
@@ -203,10 +172,10 @@ def _rungs(log: _Log, losses: Sequence[str]) -> Iterator[tuple[Recipe, ...]]:
     while True:
         last = [_plainest(log, recipe) for recipe in _rung(losses, ALPHAS[-1], multipliers)]
         closest = min(last, key=log.judge.excess)
-        over = ~np.array(closest.kept)
+        over = np.array([not verdict.kept for verdict in closest.verdicts])
         if not over.any():
             return
-        excess = np.array([max(v.excess, 0.0) for v in closest.verdicts])
+        excess = np.array([max(v.excess, 0.0) if v.of else 0.0 for v in closest.verdicts])
         multipliers = np.where(over, multipliers * np.clip(1 + excess, SLOW, FAST), multipliers)
         yield _rung(losses, ALPHAS[-1], multipliers)
 
@@ -216,15 +185,18 @@ def _rung(losses: Sequence[str], alpha: float, multipliers: FloatArray) -> tuple
 
 
 def _plainest(log: _Log, recipe: Recipe) -> Trial:
-    """The trial of a trained network that says its most probable class."""
-    return next(trial for trial in log.trials if trial.setting == Setting(recipe))
+    """The trial of a trained model that gives its most probable class."""
+    return next(
+        candidate.plain
+        for candidate, _ in log.candidates
+        if (candidate.recipe, candidate.base) == (recipe, "even")
+    )
 
 
-def _best(met: Sequence[Trial]) -> Trial | None:
-    """Most right answers; of equals the one whose costs are scaled least."""
-    if not met:
-        return None
-    return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)))
+def _best(chosen: Sequence[Candidate]) -> Candidate | None:
+    """The candidate with the best trial of all."""
+    best = best_of([trial for candidate in chosen for trial in candidate.trials])
+    return next((each for each in chosen if best in each.trials), None)
 
 
 def _title(recipe: Recipe) -> str:

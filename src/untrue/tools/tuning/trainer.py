@@ -17,7 +17,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.fitting.learners import Learner, softmax_temperature
-from untrue.tools.fitting.link import class_probs
+from untrue.tools.fitting.link import Link, class_probs
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
 from untrue.training.progress import Progress
@@ -26,8 +26,8 @@ from untrue.training.splits import Split
 if TYPE_CHECKING:
     from untrue.ray import Cluster
 
-# Raised when a training does something else under the same key.
-EDITION = 1
+# Rises when a training does something else under the same key.
+EDITION = 2
 
 
 class OutOfTimeError(Exception):
@@ -101,8 +101,18 @@ class CachingTrainer:
             for r, fold in enumerate(folds)
         ]
         for fold, found in zip(folds, self._made(tasks), strict=True):
-            probs[position[fold.test]] = class_probs(found.logits, None, found.temperature)
+            probs[position[fold.test]] = self.probs(recipe, found, fold.test)
         return probs
+
+    def outside(self, recipe: Recipe, made: Trained, rows: IntArray) -> float:
+        """The share of the examples `rows` whose scores stand for no class probabilities."""
+        link, each = link_of(recipe.loss, recipe.alpha, self.costs(recipe.multipliers), rows)
+        return link.read(made.logits, each)[1]
+
+    def probs(self, recipe: Recipe, made: Trained, rows: IntArray) -> FloatArray:
+        """Calibrated class probabilities (n, k) behind a model's scores, of the examples `rows`."""
+        link, each = link_of(recipe.loss, recipe.alpha, self.costs(recipe.multipliers), rows)
+        return class_probs(made.logits, link, made.temperature, each)
 
     def final(self, recipe: Recipe) -> Trained:
         """The network that learns from all of the development part, judged on the held-out."""
@@ -207,17 +217,26 @@ def train_task(
         on_progress=tell,
     )
     predictor = fitted.predictor
+    link, each = link_of(task.loss, task.alpha, task.penalty, part.validation)
+    watched = link.logits(predictor.logits(inputs[part.validation]), each)
     return Trained(
         task.name,
-        softmax_temperature(
-            task.name, predictor.logits(inputs[part.validation]), labels[part.validation]
-        ),
+        softmax_temperature(task.name, watched, labels[part.validation]),
         predictor.logits(inputs[part.test]).astype(np.float32),
         predictor.content() if task.weights else None,
         predictor.description() if task.weights else {},
         asdict(fitted.history),
         time.perf_counter() - started,
     )
+
+
+def link_of(
+    loss: str, alpha: float, costs: Penalty | ExamplePenalty, rows: IntArray
+) -> tuple[Link, ExamplePenalty | None]:
+    """What training by these costs moved, and the costs of the examples `rows`, as trained with."""
+    if isinstance(costs, ExamplePenalty):
+        return Link(loss, alpha, costs.base), costs.take(rows)
+    return Link(loss, alpha, costs), None
 
 
 def _last_epoch(made: Trained) -> Progress:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -12,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue.budgets import Budget, ResolvedBudget, resolve_all
-from untrue.checks import MOST_REPETITIONS, check_count
+from untrue.budgets.sequence import MOST_FOR_PATH
+from untrue.checks import MOST_REPETITIONS, check_confidence, check_count
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
-from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
-from untrue.metrics.pairing import paired_change
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.fit import (
     PLAIN,
@@ -27,25 +25,19 @@ from untrue.tools.fitting.fit import (
     prepare,
     training_costs,
 )
-from untrue.tools.fitting.learners import load_predictor
-from untrue.tools.fitting.link import class_probs
-from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.link import Link, many_outside
+from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.labels import answer_labels
 from untrue.tools.reading.row_costs import RowCosts, check_by_class, source_costs
-from untrue.tools.reading.sources import Preprocessing, Source, answer_labels, as_source
-from untrue.tools.tuning.judging import (
-    Judge,
-    answers,
-    check_seen,
-    decision_costs,
-    provable_on,
-    times,
-    too_few,
-)
+from untrue.tools.reading.sources import as_source
+from untrue.tools.tuning.assemble import tune_result, tuned_model
+from untrue.tools.tuning.judging import Judge, check_seen, too_few
 from untrue.tools.tuning.parts import Parts, part
-from untrue.tools.tuning.record import Record, Trained
-from untrue.tools.tuning.result import BudgetVerdict, TuneResult
-from untrue.tools.tuning.search import Search, search
+from untrue.tools.tuning.record import Record
+from untrue.tools.tuning.result import TuneResult
+from untrue.tools.tuning.search import search
+from untrue.tools.tuning.setting import Setting, answers, times
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 from untrue.training.progress import Progress
 
@@ -54,6 +46,10 @@ if TYPE_CHECKING:
 
 # Points of accuracy that may be lost where nobody says: no budget is worth any price unasked.
 MOST_DROP = 5.0
+GIVEN_PART = (
+    "The held-out part came with the data. The guarantee takes it for a random draw of the cases "
+    "to come, as it would have been drawn here."
+)
 
 
 def tune(
@@ -89,6 +85,9 @@ def tune(
 ) -> TuneResult:
     """Find the weakest intervention that keeps the budgets, and the model that makes it.
 
+    `kept` has the guarantee of `untrue.control`: with probability of at least `confidence` over the
+    draw of the held-out examples, the true rate of every budget is within its limit, all together.
+
     data, y            arrays, (N, features) or images, and labels (N,); or a file or folder as
                        `untrue fit` takes it, with `target`, the column of the labels
     budgets            texts such as "tumour->benign <= 0.5%", or `Budget`s. A count of errors is
@@ -102,10 +101,10 @@ def tune(
     losses             to try once no decision rule will do; () tries none
     trials             at most so many settings are trained, each `repetitions` times
     time_limit         in seconds: no such training starts later
-    confidence         of the upper bounds
+    confidence         with which all budgets hold together
     model, epochs, batch_size, learning_rate, patience, rounds  as in `untrue.fit`
     groups, zone_above what "across groups" and "zone" mean (see `Budget.resolve`)
-    test_share         held out, to confirm and for nothing else
+    test_share         held out at random, to test the rules and for nothing else
     validation_share   of the rest, held back in each training to stop and to calibrate by
     record             an SQLite file that keeps what was trained: a call that was killed goes on
                        from there, and one with other budgets uses what it can
@@ -116,8 +115,9 @@ def tune(
     Of R repetitions each judges another R-th of the examples that are not held out, by a network
     with a seed of its own that has not learned from them; the model that is kept learns from all
     of them. Scales and categories of columns are learned once, from all of them, without their
-    labels. How the search goes: `untrue.tools.tuning.search`; when a budget counts as kept:
-    `untrue.tools.tuning.judging`.
+    labels. How the search goes: `untrue.tools.tuning.search`; what is tested, and how:
+    `untrue.tools.tuning.judging`. Models trained by costs answer from the class probabilities
+    behind their scores (`untrue.posterior`).
     """
     started = time.perf_counter()
     _check(losses, trials, time_limit, max_accuracy_drop)
@@ -146,8 +146,9 @@ def tune(
         budgets, by_class, groups=groups, zone_above=zone_above, examples=len(parts.held_out)
     )
     check_by_class([each.budget for each in resolved], rows)
-    own = None if rows is None else rows.take(parts.development)
-    judge, notes = _judge(labels, parts, by_class, resolved, confidence, max_accuracy_drop, own)
+    judge, notes = _judge(labels, parts, by_class, resolved, confidence, max_accuracy_drop, rows)
+    if source.test is not None:
+        notes = (GIVEN_PART, *notes)
     if tell is not None:
         for note in notes:
             tell(note)
@@ -181,24 +182,39 @@ def tune(
         )
         found = search(trainer, judge, losses=losses, trials=trials, tell=tell)
         plain = trainer.final(Recipe())
-        chosen = found.trials[found.chosen].setting
-        made = plain if chosen.recipe == Recipe() else trainer.final(chosen.recipe)
+        recipe = found.chosen.recipe
+        made = plain if recipe == Recipe() else trainer.final(recipe)
         if store.damaged:
             notes = (*notes, _damage(store.damaged))
             if tell is not None:
                 tell(notes[-1])
-    return _result(
+    held_out = parts.held_out
+    probs, before = trainer.probs(recipe, made, held_out), argmax(plain.logits)
+    own = None if rows is None else rows.take(held_out)
+    outcome = judge.confirm(found.chosen, probs, labels[held_out], own, before)
+    many = many_outside(trainer.outside(recipe, made, held_out), recipe.alpha, "held-out examples")
+    notes += () if many is None else (f"{many[0].upper()}{many[1:]}.",)
+    setting = Setting(recipe, found.chosen.base, outcome.multipliers)
+    trained_by = times(stated, resolved, recipe.multipliers)
+    own_costs = trained_by is stated
+    link = (
+        Link(recipe.loss, recipe.alpha, by_class, scale, None if own_costs else trained_by)
+        if isinstance(trained_by, FormulaPenalty)
+        else Link(recipe.loss, recipe.alpha, trained_by)
+    )
+    tuned = tuned_model(source, preprocessing, trainer, judge, made, setting, link, outcome)
+    return tune_result(
+        tuned,
         source,
-        preprocessing,
         trainer,
         judge,
         found,
-        plain,
-        made,
-        notes,
-        None if rows is None else rows.take(parts.held_out),
-        answer_labels(y, by_class.classes, classes),
-        time.perf_counter() - started,
+        outcome,
+        before=before,
+        predicted=answers(probs, tuned.decision, own),
+        notes=notes,
+        labels=answer_labels(y, by_class.classes, classes),
+        seconds=time.perf_counter() - started,
     )
 
 
@@ -249,100 +265,24 @@ def _judge(
     rows: RowCosts | None,
 ) -> tuple[Judge, tuple[str, ...]]:
     """The judge of the examples tuned on, and what to know before anything is trained."""
+    check_confidence(confidence)
     own, last = labels[parts.development], labels[parts.held_out]
     check_seen(own, budgets, "part to tune on")
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(own)})
-    sized = (("part to tune on", own), ("held-out part", last))
-    notes = tuple(
-        note for budget in budgets if (note := too_few(budget, sized, confidence)) is not None
+    notes = [too_few(budget, last, confidence) for budget in budgets]
+    sample = None
+    if len(own) > MOST_FOR_PATH:
+        sample = np.sort(np.random.default_rng(0).permutation(len(own))[:MOST_FOR_PATH])
+    judged = parts.development if sample is None else parts.development[sample]
+    judge = Judge(
+        true=labels[judged],
+        penalty=penalty,
+        budgets=budgets,
+        held_out=len(last),
+        provable=tuple(note is None for note in notes),
+        confidence=confidence,
+        max_drop=max_drop,
+        rows=None if rows is None else rows.take(judged),
+        sample=sample,
     )
-    provable = tuple(provable_on(own, budget, confidence) for budget in budgets)
-    return Judge(own, penalty, budgets, provable, confidence, max_drop, rows), notes
-
-
-def _result(
-    source: Source,
-    preprocessing: Preprocessing,
-    trainer: CachingTrainer,
-    judge: Judge,
-    found: Search,
-    plain: Trained,
-    made: Trained,
-    notes: tuple[str, ...],
-    rows: RowCosts | None,
-    labels: Any,
-    seconds: float,
-) -> TuneResult:
-    """Confirm on the held-out part, which is looked at here for the first time."""
-    trial = found.trials[found.chosen]
-    costs = decision_costs(trial.setting, judge.stated, judge.budgets, judge.penalty)
-    true, k = trainer.labels[trainer.parts.held_out], judge.penalty.n_classes
-    before = argmax(class_probs(plain.logits, None, plain.temperature))
-    predicted = answers(class_probs(made.logits, None, made.temperature), costs, rows)
-    cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
-    verdicts = tuple(
-        BudgetVerdict(
-            seen,
-            budget.judge(cells, judge.confidence),
-            budget.judge(plain_cells, judge.confidence),
-            kept,
-        )
-        for budget, seen, kept in zip(judge.budgets, trial.verdicts, trial.kept, strict=True)
-    )
-    change = paired_change(true, before, predicted, judge.penalty, above=math.inf).accuracy
-    allowed = math.inf if judge.max_drop is None else judge.max_drop
-    kept = (
-        trial.met and all(v.confirmed for v in verdicts) and -100 * change.value <= allowed + 1e-9
-    )
-    assert made.weights is not None
-    parts, recipe = trainer.parts, trial.setting.recipe
-    model = Model(
-        kind=source.kind,
-        penalty=judge.penalty,
-        preprocessing=preprocessing,
-        predictor=load_predictor(made.description, made.weights),
-        temperature=made.temperature,
-        target=source.labels.column if source.labels and source.kind != "images" else None,
-        training={
-            "loss": recipe.loss,
-            "alpha": recipe.alpha,
-            **trainer.learner.settings(),
-            "seed": trainer.seed,
-            "best_epoch": made.history["best_epoch"],
-            "train": len(parts.final.train),
-            "validation": len(parts.final.validation),
-            "test": len(parts.held_out),
-            "tuned": {
-                "setting": trial.setting.name,
-                "budgets": [str(budget) for budget in judge.budgets],
-                "max_accuracy_drop": judge.max_drop,
-                "kept": kept,
-            },
-        },
-        decision=costs,
-        costs=None if judge.rows is None else judge.rows.stated,
-    )
-    return TuneResult(
-        model=model,
-        source=str(source.path),
-        trials=found.trials,
-        chosen=found.chosen,
-        steps=found.steps,
-        budgets=judge.budgets,
-        verdicts=verdicts,
-        max_accuracy_drop=judge.max_drop,
-        confidence=judge.confidence,
-        met=trial.met,
-        kept=kept,
-        accuracy=float((predicted == true).mean()),
-        change=change,
-        confusion=cells,
-        plain_confusion=plain_cells,
-        sizes=(len(parts.development), len(parts.held_out)),
-        repetitions=len(parts.folds),
-        trained=found.trained,
-        stopped=found.stopped,
-        notes=notes,
-        labels=labels,
-        seconds=seconds,
-    )
+    return judge, tuple(note for note in notes if note is not None)

@@ -1,0 +1,153 @@
+"""What a tuning ends with: the model that answers as was tested, and the record of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from untrue.budgets import Guarantee
+from untrue.budgets.outcome import Outcome
+from untrue.budgets.shortfall import shortfall
+from untrue.metrics import confusion_cells
+from untrue.metrics.inputs import IntArray
+from untrue.metrics.pairing import paired_change
+from untrue.tools.fitting.learners import load_predictor
+from untrue.tools.fitting.link import Link
+from untrue.tools.fitting.model import Model
+from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.tools.tuning.judging import Judge
+from untrue.tools.tuning.record import Trained
+from untrue.tools.tuning.result import BudgetVerdict, TuneResult
+from untrue.tools.tuning.search import Search
+from untrue.tools.tuning.setting import Setting, decision_costs
+from untrue.tools.tuning.trainer import CachingTrainer
+
+
+def tuned_model(
+    source: Source,
+    preprocessing: Preprocessing,
+    trainer: CachingTrainer,
+    judge: Judge,
+    made: Trained,
+    setting: Setting,
+    link: Link,
+    outcome: Outcome,
+) -> Model:
+    """The model that answers as was tested."""
+    assert made.weights is not None
+    parts, recipe = trainer.parts, setting.recipe
+    return Model(
+        kind=source.kind,
+        penalty=judge.penalty,
+        preprocessing=preprocessing,
+        predictor=load_predictor(made.description, made.weights),
+        temperature=made.temperature,
+        target=source.labels.column if source.labels and source.kind != "images" else None,
+        training={
+            "loss": recipe.loss,
+            "alpha": recipe.alpha,
+            **trainer.learner.settings(),
+            "seed": trainer.seed,
+            "best_epoch": made.history["best_epoch"],
+            "train": len(parts.final.train),
+            "validation": len(parts.final.validation),
+            "test": len(parts.held_out),
+            "tuned": {
+                "setting": setting.name,
+                "budgets": [str(budget) for budget in judge.budgets],
+                "max_accuracy_drop": judge.max_drop,
+                "confidence": judge.confidence,
+                "held_out": "at random" if source.test is None else "as given",
+                "kept": outcome.holds,
+            },
+        },
+        decision=decision_costs(setting, judge.stated, judge.budgets, judge.penalty),
+        link=link,
+        costs=None if judge.rows is None else judge.rows.stated,
+    )
+
+
+def tune_result(
+    model: Model,
+    source: Source,
+    trainer: CachingTrainer,
+    judge: Judge,
+    found: Search,
+    outcome: Outcome,
+    *,
+    before: IntArray,
+    predicted: IntArray,
+    notes: tuple[str, ...],
+    labels: Any,
+    seconds: float,
+) -> TuneResult:
+    """All of it in one record.
+
+    before, predicted  (n,) answers to the held-out part: of the plain model, and of the tuned one
+    """
+    parts, k = trainer.parts, judge.penalty.n_classes
+    true = trainer.labels[parts.held_out]
+    cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
+    trial = found.chosen.trials[outcome.chosen]
+    guarantee = outcome.guarantee(path_examples=len(parts.development), seed=trainer.seed)
+    verdicts = tuple(
+        BudgetVerdict(seen, held_out, budget.judge(plain_cells, judge.confidence))
+        for budget, seen, held_out in zip(
+            judge.budgets, trial.verdicts, guarantee.verdicts, strict=True
+        )
+    )
+    change = paired_change(true, before, predicted, judge.penalty, above=math.inf).accuracy
+    why = None
+    if not outcome.holds:
+        why = _why(outcome, guarantee, judge, trainer.labels, parts.held_out, before)
+    return TuneResult(
+        model=model,
+        source=str(source.path),
+        trials=found.trials,
+        trial=trial,
+        steps=found.steps,
+        step=found.step,
+        budgets=judge.budgets,
+        verdicts=verdicts,
+        guarantee=guarantee,
+        why=why,
+        max_accuracy_drop=judge.max_drop,
+        accuracy=float((predicted == true).mean()),
+        change=change,
+        confusion=cells,
+        plain_confusion=plain_cells,
+        repetitions=len(parts.folds),
+        trained=found.trained,
+        stopped=found.stopped,
+        notes=notes,
+        labels=labels,
+        seconds=seconds,
+    )
+
+
+def _why(
+    outcome: Outcome,
+    guarantee: Guarantee,
+    judge: Judge,
+    labels: IntArray,
+    held_out: IntArray,
+    before: IntArray,
+) -> str:
+    """Why nothing is kept: no rule passed, or none that did within the accuracy drop."""
+    if not outcome.shown:
+        return shortfall(
+            judge.budgets,
+            guarantee.verdicts,
+            labels,
+            held_out,
+            confidence=judge.confidence,
+            part="held-out part",
+        )
+    tested = outcome.tested
+    most = int(tested.counts.right[tested.passed].max())
+    lost = 100 * (int((before == labels[held_out]).sum()) - most) / len(held_out)
+    return (
+        f"The budgets can be kept with {100 * judge.confidence:g} % confidence, but at a price of "
+        f"{lost:.1f} points of accuracy; at most {judge.max_drop:g} may be lost "
+        "(`max_accuracy_drop`)."
+    )
