@@ -20,7 +20,8 @@ SLOW = (
         "test_explore_guide.py",
         "losses/test_losses.py",
     ),
-    *("budgets/test_control.py", "decision/test_page.py"),
+    *("budgets/test_control.py", "budgets/test_guarantees_page.py", "budgets/test_page.py"),
+    *("decision/test_page.py", "losses/test_cards.py"),
 )
 
 

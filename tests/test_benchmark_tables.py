@@ -1,18 +1,10 @@
-"""The tables of docs/kernels.md show what was measured, and a part can be measured again."""
+"""How the tables of docs/kernels.md are made, and that a part can be measured again."""
 
 from __future__ import annotations
 
 import csv
 
-import pytest
 from benchmarks import losses, record, tables
-
-
-@pytest.mark.parametrize("name", tables.TABLES)
-def test_the_page_has_the_results_as_they_are(name) -> None:
-    page = tables.PAGE.read_text()
-    assert f"<!-- {name}: begin -->" in page
-    assert tables.replaced(page, name) == page, "run `python -m benchmarks.tables`"
 
 
 def test_a_table_has_a_line_for_each_size_and_form_and_the_best_by_hand() -> None:

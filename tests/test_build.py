@@ -17,7 +17,7 @@ import pytest
 import untrue
 
 PROJECT = Path(__file__).parent.parent
-NATIVE = "src/untrue/functional/native"
+NATIVE = "src/untrue/kernels"
 SCRIPT = """
 import torch, untrue
 loss = untrue.BilinearLoss(untrue.Penalty.from_ordinal(3))
@@ -119,7 +119,7 @@ def test_one_wheel_serves_every_python(project, tmp_path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     assert "-cp311-abi3-" in wheel.name
     files = zipfile.ZipFile(wheel).namelist()
-    assert "untrue/functional/native/_kernels.abi3.so" in files
+    assert "untrue/kernels/_kernels.abi3.so" in files
     assert not [name for name in files if name.endswith((".c", ".h"))]
 
 

@@ -37,6 +37,7 @@ ROOMS = [
     "registry",
     "atomic_files",
     "optional",
+    "kernels",
     "checks",
     "errors",
 ]
@@ -144,6 +145,37 @@ def test_what_needs_torch_says_how_to_install_it(name: str) -> None:
     done = without_torch(f"import untrue; untrue.{name}.x")
     line = f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
     assert done.stderr.rstrip().endswith(line) or "has no attribute 'x'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "without"),
+    [
+        ("untrue.cli.exit_code(sys.argv[1:])", False),
+        ("untrue.cli.main(sys.argv[1:])", True),
+    ],
+)
+def test_a_command_imports_only_what_trees_need_and_a_program_all(
+    call: str, without: bool, tmp_path: Path
+) -> None:
+    rows = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 7 > 3 else 'no'}" for i in range(200)]
+    (tmp_path / "d.csv").write_text("\n".join(["x,kind,label", *rows]))
+    code = (
+        "import atexit, sys, untrue.cli\n"
+        "def tell():\n"
+        "    lightgbm = sys.modules['lightgbm']\n"
+        "    found = sorted({'torch', 'sklearn', 'pandas'} & set(sys.modules))\n"
+        "    print(found, lightgbm.compat.SKLEARN_INSTALLED, file=sys.stderr)\n"
+        "atexit.register(tell)\n"
+        f"{call}"
+    )
+    options = ("--target", "label", "--loss", "cross-entropy", "--model", "lightgbm")
+    command = (sys.executable, "-c", code, "fit", str(tmp_path / "d.csv"), *options)
+    done = subprocess.run(
+        [*command, "--rounds", "3", "--out", str(tmp_path / "m")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    expected = "[] False" if without else "['pandas', 'sklearn'] True"
+    assert done.stderr.splitlines()[-1] == expected
 
 
 def test_trees_are_fitted_and_audited_without_torch(tmp_path: Path) -> None:

@@ -186,10 +186,6 @@ def test_the_page_shows_budgets_path_and_price_and_escapes_names(
         (["known.csv", "--budget", BUDGET, "--out", "."], "`--out` must end in .json; got .."),
         (["known.csv", "--budget", "tumor->* <= 5%", "--out", "r.json"], "did you mean 'tumour'"),
         (
-            ["known.csv", "--budget", "tumour->benign <= 0.1%", "--out", "r.json"],
-            "2,995 are needed there, about 3,300 in all, none called benign",
-        ),
-        (
             ["known.csv", "--budget", BUDGET, "--out", "r.json", "--page", "known.csv"],
             "`--page` must end in .html",
         ),
@@ -212,6 +208,17 @@ def test_mistakes_are_one_line_and_nothing_is_written(
     assert sorted(folder.iterdir()) == before
 
 
+def test_no_rule_is_exit_code_1_with_what_it_would_take_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert control("known.csv", "--budget", "tumour->benign <= 0.1%", "--out", "r.json") == 1
+    shown = capsys.readouterr().err
+    assert "2,995 are needed there, about 3,300 in all, none called benign" in shown
+    assert shown.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -222,7 +229,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(
             ["decide", "rule.json", "new.csv", "--column", "truth", "--out", "d.csv"],
             "has a column 'truth' already",
         ),
-        (["audit", "new.csv"], "Give either --penalty or --rule"),
+        (["audit", "new.csv"], "Say what to judge the predictions by: --penalty FILE"),
         (["audit", "new.csv", "--rule", "rule.json", "--penalty", "c.toml"], "either --penalty or"),
         (
             ["audit", "new.csv", "--rule", "rule.json", "--budget", BUDGET],

@@ -51,5 +51,18 @@ def test_within_a_long_epoch_the_step_is_shown() -> None:
         lines.show("plain", at(1, 200))
     assert text.getvalue().splitlines() == [
         "plain: epoch 1 of at most 20, step 200 of 300, loss 0.5000, 10 s",
-        "plain: 1 epochs, step 200 of 300, loss 0.5000",
+        "plain: 1 epoch, step 200 of 300, loss 0.5000",
+    ]
+
+
+def test_boosted_trees_have_rounds_and_a_cost() -> None:
+    text, clock = io.StringIO(), Clock()
+    with EpochLines(Console(file=text, width=200), clock) as lines:
+        clock.now += EVERY
+        lines.show("plain", Progress(3, 500, 1, 1, 0.4, 0.4, rounds=True))
+        clock.now += EVERY
+        lines.show("plain", Progress(9, 500, 1, 1, 0.3, 0.3, rounds=True))
+    assert text.getvalue().splitlines() == [
+        "plain: round 9 of at most 500, validation cost 0.3000, 10 s",
+        "plain: 9 rounds, validation cost 0.3000",
     ]

@@ -68,6 +68,15 @@ def test_mistakes_are_one_line_and_write_nothing(
     assert sorted(folder.iterdir()) == before
 
 
+def test_the_page_has_the_names_of_files_and_not_where_they_are(folder: Path) -> None:
+    Path("tree.csv").write_text("parent,child\nall,a\nall,b\n")
+    given = [str(folder / "p.csv"), "--hierarchy", str(folder / "tree.csv")]
+    assert exit_code(["explore", *given, "--out", "page.html"]) == 0
+    page = Path("page.html").read_text()
+    assert str(folder) not in page
+    assert '"p.csv --hierarchy tree.csv"' in page
+
+
 def test_it_needs_no_torch(folder: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None; from untrue.cli import exit_code; "

@@ -23,9 +23,10 @@ from untrue.tools.fitting.model_folder import load_model
 CLASSES = [f"<i>{i}</i>" for i in range(10)]
 TUNE = [
     "tune", "digits.csv", "--target", "digit", "--model", "linear", "--epochs", "12",
-    "--learning-rate", ".005", "--repetitions", "3", "--max-accuracy-drop", "2", "--out", "model",
+    "--learning-rate", ".005", "--repetitions", "3", "--max-accuracy-drop", "2", "--test-share",
+    ".4", "--out", "model",
 ]  # fmt: skip
-BUDGET = ["--budget", "* -> '<i>8</i>' <= 1%"]
+BUDGET = ["--budget", "* -> '<i>8</i>' <= 2%"]
 
 
 def command(*words: str) -> list[str]:
@@ -63,12 +64,13 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     assert lines[0] == "digits.csv: 1,797 examples (table)"
     assert lines[1] == "At most 2 points of accuracy may be lost (--max-accuracy-drop)."
     assert lines[2].startswith("cross-entropy, repetition 1 of 3: 12 epochs, validation loss ")
-    assert lines[5].startswith('The plain model: *->"<i>8</i>" <= 1%: ')
-    assert ", over; accuracy 9" in lines[5]
+    assert lines[5].startswith('The plain model: *->"<i>8</i>" <= 2%: ')
+    assert re.search(r"; chance to be shown \d+ %; accuracy 9", lines[5])
     assert lines[-2:] == ["model/page.html", "model"]
     result = lines[lines.index("") + 1]  # its first line
     priced = (
-        r"The budget is kept by what loses (no|\d\.\d points of) accuracy \(9\d\.\d %.*\): plain tr"
+        r"The budget is kept by what (loses|gains) (no|\d\.\d points of) accuracy "
+        r"\(9\d\.\d %.*\): plain tr"
     )
     assert re.match(priced, result)
     page = (folder / "model/page.html").read_text()
@@ -76,10 +78,14 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     assert "<i>" not in page
     made_json = json.loads((folder / "model/metrics.json").read_text())
     assert made_json["kept"] is True
-    assert made_json["budgets"][0]["held_out"]["rate"] <= 0.01
+    assert made_json["budgets"][0]["held_out"]["upper"] <= 0.02
+    assert (made_json["held_out_drawn"], made_json["seed"]) == ("at random", 0)
+    assert 0 < made_json["passed"] <= made_json["tested"]
+    assert "The path that was tested" in page
+    assert "With 95 % confidence it holds for new cases like these" in result
     model = load_model(folder / "model")
     assert model.decision is not None
-    assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 1%']
+    assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 2%']
 
     assert exit_code(["predict", "model", "digits.csv", "--out", "tuned.csv"]) == 0
     assert capsys.readouterr().out == "1,797 predictions by tuned\ntuned.csv\n"
@@ -175,9 +181,9 @@ def test_what_cannot_be_kept_ends_with_1_and_the_closest_model(
     assert exit_code([*TUNE, *words]) == 1
     shown = capsys.readouterr()
     assert shown.err == ""
-    assert "No setting that was tried meets the budget within an accuracy drop of 2" in shown.out
+    assert "No rule can be shown to keep *->* <= 0.5% with 95 %: the closest rule" in shown.out
     assert shown.out.splitlines()[-2:] == ["model/page.html", "model"]
-    assert "No setting that was tried meets" in (folder / "model/page.html").read_text()
+    assert "No rule can be shown to keep" in (folder / "model/page.html").read_text()
     assert load_model(folder / "model").training["tuned"]["kept"] is False
     assert exit_code(["predict", "model", "digits.csv", "--out", "p.csv"]) == 0
     shown = capsys.readouterr()

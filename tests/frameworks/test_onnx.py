@@ -18,7 +18,7 @@ import untrue
 from untrue import networks
 from untrue.cli import exit_code
 from untrue.errors import ArgumentError, DataError, UntrueError
-from untrue.penalty import Penalty
+from untrue.penalty import FormulaPenalty, Penalty
 from untrue.tools.exporting import onnx_check
 from untrue.tools.exporting.graph import Graph, Port
 from untrue.tools.exporting.network_layers import add_network
@@ -100,6 +100,32 @@ def test_a_graph_takes_raw_columns_and_answers_as_predict(
     found = check_onnx(made, fitted.model)
     assert found.agree == found.examples
     assert found.greatest < 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:column 'city' holds categories not seen in training")
+@pytest.mark.parametrize("loss", ["bilinear", "cross-entropy"])
+def test_costs_by_columns_leave_the_most_probable_class(
+    loss: str, patients: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = FormulaPenalty(COSTS, {("tumour", "healthy"): "30 + dose"})
+    how: dict[str, Any] = {"model": "mlp", "epochs": 5, "baseline": False}
+    found = untrue.fit(patients, target="diagnosis", penalty=costs, loss=loss, **how)
+    found.save(tmp_path / "model")
+    command = ["export", str(tmp_path / "model"), "--out", str(tmp_path / "model.onnx")]
+    assert exit_code([*command, "--decide", "cost"]) == 2
+    assert "costs by columns, dose, which a graph cannot hold: export it with --decide argmax" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "model.onnx").exists()
+    assert exit_code([*command, "--check", str(patients)]) == 0
+    printed = capsys.readouterr().out
+    assert "400 of 400 examples answered as by `untrue predict`" in printed
+    assert ("no probabilities" in printed) == (loss == "bilinear")
+    graph = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    named = [output.name for output in graph.get_outputs()]
+    # The data have a column `probs`.
+    probs = [] if loss == "bilinear" else ["probs_"]
+    assert named == ["predicted", "index", *probs, "scores"]
 
 
 def test_costs_of_the_moment_decide(fitted: FitResult, patients: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from untrue import Hierarchy
-from untrue.errors import HierarchyError
+from untrue.errors import ArgumentError, HierarchyError, MissingFileError
 
 EDGES = [("animal", "reptile"), ("animal", "fish"), ("reptile", "snake"), ("fish", "ray")]
 TREE = Hierarchy(EDGES)
@@ -101,10 +101,12 @@ def test_csv_that_is_no_text_is_refused(tmp_path: Path) -> None:
         Hierarchy.from_csv(path)
 
 
-def test_a_file_that_is_not_there_is_the_system_s_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     for read in (Hierarchy.from_csv, Hierarchy.from_json):
-        with pytest.raises(FileNotFoundError, match="none"):
+        with pytest.raises(MissingFileError, match=r"There is no file .*none"):
             read(tmp_path / "none")
+        with pytest.raises(ArgumentError, match="`path` must be the name of a file; got 3"):
+            read(3)  # type: ignore[arg-type]
 
 
 def test_unknown_classes_of_a_file_are_named_with_it(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def words(files: tuple[Path, Path], out: Path, *more: str) -> list[str]:
 def test_trees_are_compared_by_every_loss_they_have(
     files: tuple[Path, Path], tmp_path: Path, library: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(words(files, tmp_path, "--model", library, "--epochs", "15")) == 0
+    assert exit_code(words(files, tmp_path, "--model", library, "--rounds", "15")) == 0
     assert "Left out: sosr is no loss of boosted trees here." in capsys.readouterr().out
     with Store.read(tmp_path) as store:
         (sweep,) = store.sweeps()
@@ -64,7 +64,13 @@ def test_what_trees_refuse(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = {
-        "belongs to a network": ["--model", "lightgbm", "--batch-size", "8"],
+        "`batch_size` belongs to a network": ["--model", "lightgbm", "--batch-size", "8"],
+        "`epochs` belongs to a network; with model 'xgboost' it has no effect. Give `rounds`.": [
+            *("--model", "xgboost", "--epochs", "8"),
+        ],
+        "`optimizer` belongs to a network": ["--model", "lightgbm", "--optimizer", "sgd"],
+        "`rounds` belongs to boosted trees": ["--rounds", "8"],
+        "with model 'mlp' it has no effect. Give `epochs`.": ["--model", "mlp", "--rounds", "8"],
         "not both": ["--model", "lightgbm", "--network", "mlp"],
         "did you mean 'lightgbm'": ["--model", "lightgmb"],
         "keep no weights": ["--model", "lightgbm", "--keep-weights"],

@@ -127,7 +127,10 @@ def test_a_file_made_from_a_tree_keeps_it(tmp_path: Path) -> None:
         ("zone:many", "got 'many'"),
         ("zone", "got 'zone', and there is no such file"),
         ("hierarchy", "needs a data set with super-classes .*'tiny' has none"),
-        ("nothing.csv", r"a file of costs \(.csv, .json, .toml, .npy\), zone:N or hierarchy"),
+        (
+            "nothing.csv",
+            r"a file of costs \(.csv, .json, .toml, .npy\), zone:N, hierarchy or official",
+        ),
     ],
 )
 def test_penalties_that_make_no_sense_are_refused(text: str, message: str) -> None:

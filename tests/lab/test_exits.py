@@ -97,6 +97,17 @@ def test_each_exit_has_the_penalty_that_the_variant_says(
     assert methods.build(printed, info).objective.losses[0].penalty.cost("0", "1") == 3.0
 
 
+def test_four_exits_have_four_penalties(grouped: Dataset) -> None:
+    plan = paper_plan(find("exits"), scale="smoke", overrides={**SMALL, "exits": 4})
+    info = describe(grouped)
+    one, plain, final, growing, soft = plan.configs(info)
+    assert [each.setup.exits for each in (one, plain, final, growing, soft)] == [1, 4, 4, 4, 4]
+    losses = methods.build(growing, info).objective.losses
+    assert [loss.penalty.cost("0", "1") for loss in losses] == [0.25, 0.5, 0.75, 1.0]
+    betas = [loss.beta for loss in methods.build(soft, info).objective.losses]
+    assert betas == pytest.approx([6.0, 12.0, 18.0, 24.0])
+
+
 def test_soft_labels_are_softer_the_earlier_the_exit(
     configs: tuple[RunConfig, ...], grouped: Dataset
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from untrue.errors import ArgumentError
 from untrue.lab.data import load
 from untrue.networks import NETWORKS, build, parameter_count
 from untrue.networks.compact import Residual
+from untrue.networks.exits import exit_work
 from untrue.networks.facts import NetworkSpec
 from untrue.training import BY_NETWORK
 from untrue.training.evaluation import logits_of
@@ -39,11 +41,53 @@ def test_it_has_half_a_million_parameters_and_the_stated_work() -> None:
 
 
 @pytest.mark.parametrize("inputs", [(3, 32, 32), (1, 28, 28), (1, 8, 8), (3, 65, 40)])
-@pytest.mark.parametrize("exits", [1, 2, 3])
+@pytest.mark.parametrize("exits", [1, 2, 3, 4])
 def test_images_of_any_size_and_exits(inputs: tuple[int, ...], exits: int) -> None:
     network = build("compact", inputs=inputs, n_classes=7, width=0.25, exits=exits)
     made = network(torch.rand(2, *inputs))
     assert [each.shape for each in (made if exits > 1 else [made])] == [(2, 7)] * exits
+
+
+@pytest.mark.parametrize("exits", [2, 3, 4])
+def test_exits_add_heads_to_one_and_the_same_network(exits: int) -> None:
+    """First weights too: networks with more exits start from where the others do."""
+    torch.manual_seed(0)
+    whole = build("compact", width=0.25).eval()
+    torch.manual_seed(0)
+    network = build("compact", width=0.25, exits=exits).eval()
+    layers = [layer for stage in network.stages for layer in stage]
+    own = list(whole.children())[: len(layers)]
+    assert [type(layer) for layer in layers] == [type(layer) for layer in own]
+    for one, other in zip(own, layers, strict=True):
+        for ours, theirs in zip(
+            one.state_dict().values(), other.state_dict().values(), strict=True
+        ):
+            assert torch.equal(ours, theirs)
+    x = torch.rand(2, 3, 32, 32)
+    assert torch.equal(network.heads[-1][:2](nn.Sequential(*layers)(x)), whole[:-1](x))
+
+
+def test_the_fourth_exit_lies_between_the_first_two_of_three() -> None:
+    three, four = (
+        exit_work(build("compact", exits=k), (3, 32, 32))  # type: ignore[arg-type]
+        for k in (3, 4)
+    )
+    stem, second = 16 * 16 * 32 * 3 * 16, 8 * 8 * 64 * 32 * 9
+    first = stem + 2 * 16 * 16 * 32 * 32 * 9 + 32 * 100
+    head = 64 * 100
+    assert four[:2] == (first, first + second + head)
+    assert (four[0], four[2], four[3]) == (three[0], three[1] + head, three[2] + head)
+    page = (Path(__file__).parents[2] / "docs" / "exits.md").read_text()
+    for work in (three, four):
+        *some, last = [f"{each / 1e6:.1f}" for each in work]
+        assert f"{', '.join(some)} and {last} million" in " ".join(page.split())
+
+
+def test_five_exits_are_too_many() -> None:
+    with pytest.raises(ArgumentError, match=r"at most 4 exits; got 5. No network has so many"):
+        build("compact", exits=5)
+    with pytest.raises(ArgumentError, match=r"at most 3 exits; got 4. Networks that can: compact"):
+        build("cnn", exits=4, inputs=(3, 32, 32), n_classes=10)
 
 
 def test_images_that_are_too_small_are_refused() -> None:

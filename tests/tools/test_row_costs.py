@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from untrue.cli import exit_code
 from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.fit import fit
-from untrue.tools.fitting.model_folder import load_model
+from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.predict import predict
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.sources import open_source
@@ -265,6 +266,27 @@ def test_multiplied_formulas_decide_as_multiplied_costs_do() -> None:
     np.testing.assert_allclose(scaled.penalty(1).matrix(), wanted.matrix())
 
 
+def test_a_model_trained_by_other_formulas_than_its_own_remembers_them(
+    table: Path, tmp_path: Path
+) -> None:
+    """As `tune` trains, with the mistakes of budgets made costlier."""
+    model = fit(table, target="label", penalty=COSTS, model="lightgbm", rounds=10).model
+    assert model.link is not None
+    costlier = FormulaPenalty(COSTS.base, {("fraud", "fine"): "0.9 * amount + 61"})
+    other = replace(model, link=replace(model.link, formulas=costlier))
+    before, after = predict(model, table).probs, predict(other, table).probs
+    assert np.abs(before - after).max() > 0.01
+    loaded = load_model(save_model(tmp_path / "model", other))
+    assert loaded.link is not None
+    assert loaded.link.formulas is not None
+    assert loaded.link.formulas.formulas == costlier.formulas
+    np.testing.assert_array_equal(predict(loaded, table).probs, after)
+    strange = FormulaPenalty(COSTS.base, {("fraud", "fine"): "hour"})
+    bad = save_model(tmp_path / "bad", replace(model, link=replace(model.link, formulas=strange)))
+    with pytest.raises(DataError, match=r"trained\.json is by other columns than the costs"):
+        load_model(bad)
+
+
 def test_the_commands_take_costs_by_columns(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,4 +317,4 @@ def test_costs_by_columns_are_not_exported() -> None:
     from untrue.tools.exporting.onnx_file import export_onnx
 
     with pytest.raises(ArgumentError, match="costs by columns, amount"):
-        export_onnx(fit_arrays().model)
+        export_onnx(fit_arrays().model, decision="cost")

@@ -8,8 +8,9 @@ command it becomes `untrue NAME`, with several `untrue NAME SUBCOMMAND`), and ad
     "NAME": ("untrue.cli.NAME:app", "What it does, in one line."),
 
 A command raises; it does not print errors. `main` turns every `UntrueError`, `OSError` and misuse
-into one line on stderr and exit code 2, and Ctrl-C into exit code 130. Every command has an example
-in its help: `@app.command(epilog="Example: untrue NAME ...")`.
+into one line on stderr and exit code 2 (`BudgetError`: 1, since what was given is not wrong), and
+Ctrl-C into exit code 130. Every command has an example in its help:
+`@app.command(epilog="Example: untrue NAME ...")`.
 
 A command saves first and prints then. Printing never fails: what standard output does not take is
 dropped, and exit code 3 says so when the disk is full or broken (a reader that left is no error).
@@ -27,8 +28,9 @@ from typing import Annotated, Any
 import typer
 
 import untrue
-from untrue.errors import UntrueError, UntrueWarning
+from untrue.errors import BudgetError, UntrueError, UntrueWarning
 from untrue.input_files import visible
+from untrue.optional import own_process
 
 __all__ = ["COMMANDS", "build", "main"]
 
@@ -44,7 +46,7 @@ COMMANDS = {
     "explore": ("untrue.cli.explore:app", "Write a page to find out what mistakes should cost."),
     "calibrate": ("untrue.cli.calibrate:app", "Calibrate the probabilities in a file."),
     "control": ("untrue.cli.control:app", "Find the decision rule that keeps your error budgets."),
-    "decide": ("untrue.cli.decide:app", "Decide a file of probabilities by such a rule."),
+    "decide": ("untrue.cli.decide:app", "Answer a file of probabilities by a decision rule."),
     "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
     "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),
     "penalty": ("untrue.cli.penalty:app", "Show, check, convert and start files of costs."),
@@ -53,6 +55,7 @@ COMMANDS = {
 # All complaints about usage are of this class, which has no public name in typer.
 MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
+NOT_KEPT = 1
 UNPRINTED = 3
 # Of an error: a name or a number in it may be of any length.
 LONGEST_LINE = 2000
@@ -121,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; the entry point of `untrue` and `python -m untrue`."""
     from untrue.cli import streams
 
+    own_process()
     warnings.formatwarning = one_line_warning
     output = streams.protect()
     code = exit_code(sys.argv[1:] if arguments is None else list(arguments))
@@ -135,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def exit_code(arguments: list[str]) -> int:
     """The exit code of `untrue ARGUMENTS`: 0 done, 2 wrong use or data, 130 interrupted.
 
-    Of some commands also 1: done, but runs failed or budgets are not kept.
+    Of some commands also 1: nothing is wrong with what was given, but runs failed, or budgets are
+    broken or cannot be shown to be kept.
     """
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     try:
@@ -143,6 +148,9 @@ def exit_code(arguments: list[str]) -> int:
     except MISUSE as error:
         # Called without a needed subcommand, typer has shown the help and has no more to say.
         return complain(usage_line(error)) if str(error) else 2
+    except BudgetError as error:
+        complain(str(error))
+        return NOT_KEPT
     except UntrueError as error:
         return complain(str(error))
     except ModuleNotFoundError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,13 +26,17 @@ EXAMPLE = (
 def audit(
     predictions: Annotated[Path, typer.Argument(help="A table, .csv or .parquet.")],
     penalty: Annotated[
-        Path | None, typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy.")
+        Path | None,
+        typer.Option(
+            help="What mistakes cost: .toml, .json, .csv or .npy. Without it, with --budget, "
+            "--rule or --hierarchy alone, every mistake counts 1 and costs are left out."
+        ),
     ] = None,
     rule: Annotated[
         Path | None,
         typer.Option(
-            help="A decision rule of `untrue control`, in place of a penalty: whether its budgets "
-            "still hold. Exit code 1 if one is broken."
+            help="A decision rule of `untrue control`, with its own budgets and costs: whether the "
+            "budgets still hold. Exit code 1 if one is broken."
         ),
     ] = None,
     truth: options.Truth = None,
@@ -59,12 +62,12 @@ def audit(
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(help="Of each budget's bounds; else the rule's own, or 0.95."),
+        typer.Option(help="Confidence of each budget's bounds; else the rule's own, or 0.95."),
     ] = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the page; else NAME-audit in the working directory."),
@@ -82,23 +85,28 @@ def audit(
     from untrue.penalty.files import load_any
     from untrue.report.document.page import write, write_text
     from untrue.report.own import audit as audit_page
-    from untrue.report.own.measures import costliest
     from untrue.tools.auditing.audit import audit as run_audit
     from untrue.tools.auditing.nodes import has_node_answers
     from untrue.tools.reading.hierarchies import read_hierarchy
-    from untrue.tools.reading.json_numbers import plain
+    from untrue.tools.reading.json_numbers import numbers_text
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
-    if (penalty is None) == (rule is None):
+    if penalty is not None and rule is not None:
         raise ArgumentError("Give either --penalty or --rule, which brings its own costs.")
+    if not (penalty or rule or budget or hierarchy):
+        raise ArgumentError(
+            "Say what to judge the predictions by: --penalty FILE (what mistakes cost; make one "
+            'with `untrue penalty new`), --budget "a->b <= 1%" or --rule FILE.'
+        )
     if rule is not None and (budget or hierarchy or zone_above is not None):
         raise ArgumentError(
             "--rule brings its own budgets: give no --budget, --hierarchy or --zone-above with it."
         )
     costs = None if penalty is None else load_any(penalty)
-    tree = read_hierarchy(hierarchy, classes=costs.classes) if costs and hierarchy else None
+    known = None if costs is None else costs.classes
+    tree = None if hierarchy is None else read_hierarchy(hierarchy, classes=known)
     by_tree = tree if tree is not None else getattr(costs, "hierarchy", None)
     columns: dict[str, Any] = {
         "truth": truth,
@@ -125,8 +133,7 @@ def audit(
         seed=seed,
     )
     # Written before it is printed: whoever reads only the first lines still has the page.
-    numbers = json.dumps(plain(found.as_dict()), indent=1, allow_nan=False)
-    write_text(folder / "audit.json", f"{numbers}\n")
+    write_text(folder / "audit.json", numbers_text(found.as_dict()))
     if found.penalty.n_classes <= audit_page.FULL_MATRIX:
         write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
     page = write(audit_page.audit_page(found), folder / "page.html")
@@ -134,9 +141,11 @@ def audit(
     say(where, columns_line(found))
     for note in found.notes:
         say(where, f"Note: {note}.")
+    if not found.by_cost:
+        say(where, "Note: no costs were stated, so every mistake counts 1.")
     say(where, "")
     show(where, audit_page.summary_table(found))
-    show(where, costliest(found.summary))
+    show(where, audit_page.confusions(found))
     changed = audit_page.decision_table(found)
     if changed is not None:
         show(where, changed)
@@ -161,15 +170,14 @@ def _of_nodes(
     from untrue.report.document.page import write, write_text
     from untrue.report.own import nodes
     from untrue.tools.auditing.nodes import audit_nodes
-    from untrue.tools.reading.json_numbers import plain
+    from untrue.tools.reading.json_numbers import numbers_text
 
     if budget:
         raise ArgumentError(
             "--budget is about answers that are classes; some here are nodes of the hierarchy."
         )
     found = audit_nodes(predictions, hierarchy, resamples=resamples, seed=seed, **columns)
-    numbers = json.dumps(plain(found.as_dict()), indent=1, allow_nan=False)
-    write_text(folder / "audit.json", f"{numbers}\n")
+    write_text(folder / "audit.json", numbers_text(found.as_dict()))
     table = nodes.answers_csv(found)
     if table is not None:
         write_text(folder / "answers.csv", table)

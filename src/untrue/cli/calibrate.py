@@ -39,7 +39,7 @@ def calibrate(
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
 ) -> None:
-    """Calibrate the probabilities in a file: as sure as they are right.
+    """Calibrate the probabilities in a file, so that they are as sure as they are right.
 
     Finds one temperature by the true labels, divides the log-probabilities by it, and writes the
     file with the probabilities changed and all else as it was. The order of the classes stays;

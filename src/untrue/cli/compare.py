@@ -32,18 +32,21 @@ def compare(
     data: Annotated[
         str,
         typer.Option(
-            help="digits, mnist-5k (built in), mnist, fashion-mnist, cifar10, cifar100; or a path: "
-            "a table, a folder of images or an .npz file, as `untrue fit` takes it."
+            help="digits, mnist-5k (built in), mnist, fashion-mnist, cifar10, cifar100; kdd99 or "
+            "german, tables with official costs; or a path: a table, a folder of images or an .npz "
+            "file, as `untrue fit` takes it."
         ),
     ] = "mnist-5k",
     penalty: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What mistakes cost: a file (.csv, .json, .toml, .npy); zone:N, a random zone of "
             "N kinds of mistake that cost 10 where the others cost 1, drawn again in each "
-            "repetition; or hierarchy, 1 inside the data set's super-classes and 5 across."
+            "repetition; hierarchy, 1 inside the data set's super-classes and 5 across; or "
+            "official, the published costs of kdd99 and german. Else official where there are any, "
+            "and zone:20."
         ),
-    ] = "zone:20",
+    ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -64,8 +67,8 @@ def compare(
         str | None,
         typer.Option(
             help="Of a table: lightgbm or xgboost, boosted trees, with cross-entropy, bilinear, "
-            "log-bilinear and class weights (examples weighted by cost, as costs are by class). "
-            "--epochs are then rounds. Or a network: network, linear, mlp, cnn, compact."
+            "log-bilinear and class weights (each example weighted by what its class costs). "
+            "Or a network: network, linear, mlp, cnn, compact."
         ),
     ] = None,
     scale: Annotated[
@@ -74,6 +77,7 @@ def compare(
     runs: options.Runs = options.USUAL_RUNS,
     warm: options.WarmStart = options.FROM_NOTHING,
     training: options.Training = options.USUAL_TRAINING,
+    rounds: options.Rounds = None,
     optimizing: options.Optimizer = options.USUAL_OPTIMIZER,
     target: Annotated[str | None, reading("The column to learn.")] = None,
     own: options.Reading = options.USUAL_READING,
@@ -100,7 +104,8 @@ def compare(
     given: dict[str, Any] = {}
     for group in (runs, training, optimizing):
         given |= options.given(group)
-    given |= comparison.model_option(model, given)
+    given |= {} if rounds is None else {"rounds": rounds}
+    given = comparison.with_model(given, model)
     given, short = split_options(given, warm.start_from)
     plan, notes = comparison.comparison_plan(
         found.info,
@@ -134,7 +139,7 @@ def _data(
 ) -> RunData | KnownData:
     """A data set of the lab by its name, or a person's own by its path."""
     from untrue.lab import run_data
-    from untrue.lab.data import IMAGES
+    from untrue.lab.data import NAMES, TABLES
     from untrue.lab.own_data import OwnData
     from untrue.tools.reading.features import split_columns
 
@@ -148,7 +153,9 @@ def _data(
         classes=classes,
         label_names=tuple(options.names(own.classes) or ()),
     )
-    if data not in IMAGES:
+    if data not in NAMES:
         return run_data.own(given)
     run_data.check_unread(data, given)
-    return run_data.known(data) if machine.dry_run else run_data.named(data, machine.data_dir)
+    if machine.dry_run:
+        return run_data.known(data)
+    return (run_data.table if data in TABLES else run_data.named)(data, machine.data_dir)

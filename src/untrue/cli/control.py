@@ -38,12 +38,13 @@ def control(
     penalty: Annotated[
         Path | None,
         typer.Option(
-            help="What mistakes cost: the rule with the least cost is looked for; else the one "
-            "with most right answers."
+            help="What mistakes cost: the rule of least cost is chosen; without it the one with "
+            "the most right answers."
         ),
     ] = None,
     abstain: Annotated[
-        bool, typer.Option("--abstain", help="It may give no answer, where the budgets leave none.")
+        bool,
+        typer.Option("--abstain", help="Let the rule give no answer where none keeps the budgets."),
     ] = False,
     abstain_cost: Annotated[
         float | None,
@@ -52,7 +53,7 @@ def control(
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="With which all budgets hold together, 0.5 to below 1.")
+        float, typer.Option(help="Confidence that all budgets hold together, 0.5 to below 1.")
     ] = 0.95,
     truth: options.Truth = None,
     probs: options.Probs = None,
@@ -67,7 +68,7 @@ def control(
     ] = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
-    seed: Annotated[int, typer.Option(help="Of the random split.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
     page: Annotated[
         Path | None, typer.Option(help="The page, .html; else beside the rule.")
     ] = None,
@@ -77,6 +78,8 @@ def control(
     With the confidence asked for, every budget truly holds for new cases like these. Writes the
     rule, and a page with each budget, its bound, the rules that were tested and the price. Where no
     rule can be shown to keep the budgets, it says why and what it would take, and writes nothing.
+
+    Exit code: 0 there is a rule; 1 none can be shown to keep the budgets; 2 wrong use or data.
     """
     from untrue.atomic_files import check_parent
     from untrue.cli.audit import probs_words

@@ -59,7 +59,7 @@ def get(
         typer.Option(help="Address of a folder with the same files; may be given several times."),
     ] = None,
 ) -> None:
-    """Fetch a data set from its public mirrors, checksums held, unless it is there already."""
+    """Fetch a data set from its public mirrors and check it, unless it is there already."""
     from untrue.lab.data import get
 
     typer.echo(get(name, data_dir, mirrors=mirror))
@@ -70,7 +70,7 @@ def check(
     name: Annotated[list[str] | None, typer.Argument(help="These only; else all.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Read data sets whole and say whether they are; exit code 2 when one is not."""
+    """Read data sets from end to end and name what is damaged; exit code 2 when one is."""
     from untrue.lab.data import check
 
     bad = False

@@ -42,7 +42,8 @@ class EpochLines:
             self._end()
             self._began = self._spoke = self._clock()
         self._last = name, progress
-        line = f"{name}: epoch {progress.epoch} of at most {progress.epochs}, {_loss(progress)}"
+        unit = _unit(progress)
+        line = f"{name}: {unit} {progress.epoch} of at most {progress.epochs}, {_loss(progress)}"
         if self._status is not None:
             self._status.update(line)
         elif self._clock() - self._spoke >= EVERY:
@@ -57,11 +58,17 @@ class EpochLines:
     def _end(self) -> None:
         if self._last is not None:
             name, progress = self._last
-            say(self._where, f"{name}: {progress.epoch} epochs, {_loss(progress)}")
+            done = f"{progress.epoch} {_unit(progress)}{'s' * (progress.epoch != 1)}"
+            say(self._where, f"{name}: {done}, {_loss(progress)}")
         self._last = None
+
+
+def _unit(progress: Progress) -> str:
+    return "round" if progress.rounds else "epoch"
 
 
 def _loss(progress: Progress) -> str:
     if progress.validation_loss is None:
         return f"step {progress.step} of {progress.steps}, loss {progress.loss:.4f}"
-    return f"validation loss {progress.validation_loss:.4f}"
+    what = "cost" if progress.rounds else "loss"
+    return f"validation {what} {progress.validation_loss:.4f}"

@@ -39,9 +39,9 @@ def explore(
     truth: options.Truth = None,
     probs: options.Probs = None,
     examples: Annotated[
-        int, typer.Option(help="At most so many examples stand in the page, drawn by class.")
+        int, typer.Option(help="The page holds at most this many examples, drawn by class.")
     ] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
 ) -> None:
@@ -74,7 +74,7 @@ def explore(
         "probs": probs,
         "classes": classes,
         "delimiter": delimiter,
-        "hierarchy": None if hierarchy is None else str(hierarchy),
+        "hierarchy": None if hierarchy is None else hierarchy.name,
     }
     place_text(out, explore_page(found, repeated))
     where = console()

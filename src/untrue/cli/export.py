@@ -57,9 +57,14 @@ def export(
     )
     found = check_onnx(made, loaded, source)
     write_onnx(made, out)
+    probs = (
+        "no probabilities, which go by columns of the costs"
+        if found.greatest is None
+        else f"probabilities differ by at most {found.greatest:.1g}"
+    )
     typer.echo(
         f"{loaded.predictor.words()}, decides by {made.decision}: {found.agree:,} of "
         f"{found.examples:,} {'' if check else 'drawn '}examples answered as by `untrue predict`; "
-        f"probabilities differ by at most {found.greatest:.1g}"
+        f"{probs}"
     )
     typer.echo(out)

@@ -39,7 +39,7 @@ def fit(
         Path | None,
         training(
             "Go on from the network of a model that was fitted to these data, for a few epochs "
-            "(3 unless --epochs says); the plain model goes on from it too.",
+            "(--epochs, 3 by default); the plain model goes on from it too.",
             metavar="MODEL",
         ),
     ] = None,

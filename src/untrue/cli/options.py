@@ -97,11 +97,11 @@ class Training:
 
     epochs: Annotated[int | None, training("Passes over the data, at most (networks).")] = None
     patience: Annotated[
-        int | None, training("Stop after so many epochs (of trees: rounds) without progress.")
+        int | None, training("Stop after this many epochs (trees: rounds) without progress.")
     ] = None
     batch_size: Annotated[int | None, training("Examples per step (networks).")] = None
     learning_rate: Annotated[
-        float | None, training("Of the optimizer, at its highest; of boosted trees, of each tree.")
+        float | None, training("Learning rate, at its highest; of boosted trees, of each tree.")
     ] = None
 
 
@@ -109,11 +109,11 @@ class Training:
 class Optimizer:
     """The rest of how a network is trained."""
 
-    optimizer: Annotated[str | None, training(f"{', '.join(OPTIMIZERS)}.")] = None
-    weight_decay: Annotated[float | None, training("Of kernels and matrices.")] = None
-    schedule: Annotated[str | None, training(f"Of the learning rate: {', '.join(SCHEDULES)}.")] = (
-        None
-    )
+    optimizer: Annotated[str | None, training(f"Optimizer: {', '.join(OPTIMIZERS)}.")] = None
+    weight_decay: Annotated[float | None, training("Weight decay of kernels and matrices.")] = None
+    schedule: Annotated[
+        str | None, training(f"Schedule of the learning rate: {', '.join(SCHEDULES)}.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,10 @@ class WarmStart:
     start_from: Annotated[
         str | None,
         runs(
-            "Go on from trained weights: `baseline` trains plain cross-entropy once a repetition, "
-            "and every loss goes on from it for a few epochs (3 unless --epochs says; this and the "
-            "other training options are then of these epochs); or a directory with such runs, made "
-            "with --keep-weights.",
+            "Go on from trained weights. baseline: train plain cross-entropy once a repetition; "
+            "every loss then goes on from it for a few epochs (--epochs, 3 by default; the other "
+            "training options are for these epochs too). DIR: go on from runs made with "
+            "--keep-weights.",
             metavar="baseline|DIR",
         ),
     ] = None
@@ -163,7 +163,7 @@ class Machine:
         None
     )
     device: Annotated[str | None, machine("cpu, cuda, cuda:1; else CUDA if there is any.")] = None
-    retry_failed: Annotated[bool, machine("Make failed runs again.")] = False
+    retry_failed: Annotated[bool, machine("Train failed runs again.")] = False
     dry_run: Annotated[bool, machine("Show what would be trained, and stop.")] = False
 
 
@@ -217,7 +217,9 @@ FittedModel = Annotated[
 ]
 AbstainCost = Annotated[
     float | None,
-    typer.Option(help="With --decide cost: give no answer where the best costs more."),
+    typer.Option(
+        help="With --decide cost: what no answer costs; there is none where the best costs more."
+    ),
 ]
 OtherPenalty = Annotated[
     Path | None, typer.Option(help="With --decide cost: other costs than the model's own.")
@@ -269,7 +271,7 @@ Data = Annotated[
     ),
 ]
 Target = Annotated[
-    str | None, typer.Option(help="The column to learn; in an .npz file the array, else y.")
+    str | None, typer.Option(help="The column to learn; in an .npz file the array, y by default.")
 ]
 # A model of it.
 Model = Annotated[

@@ -23,16 +23,20 @@ def predict(
     decide: Annotated[
         str | None,
         typer.Option(
-            help="argmax: the most probable class; cost: the one of least expected cost; tuned: as "
-            "`untrue tune` found, the default where it did; else argmax; node: a class or an inner "
-            "node of the hierarchy, whichever is nearest to the truth on average."
+            help="How to answer. argmax: the most probable class. cost: the class of least "
+            "expected cost. tuned: by the rule that `untrue tune` found. node: a class or an inner "
+            "node of --hierarchy, whichever has the least expected distance to the truth. Default: "
+            "tuned for a model of `untrue tune`, argmax for any other."
         ),
     ] = None,
     abstain_cost: options.AbstainCost = None,
     penalty: options.OtherPenalty = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(help="With --decide node: of the classes, .csv (parent,child) or .json."),
+        typer.Option(
+            help="With --decide node: a hierarchy of the classes, .csv (parent,child) or .json; "
+            "else that of the model's costs."
+        ),
     ] = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,

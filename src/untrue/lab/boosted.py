@@ -1,4 +1,4 @@
-"""Runs of boosted trees: the losses that they have, and their scores, on a person's own table."""
+"""Runs of boosted trees on a table: the losses that they have, and their scores."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ def check(config: RunConfig, opened: Opened) -> None:
     """Refuse a run that trees cannot make."""
     if "images" in opened.source.kind:
         refuse_images(config)
+    refuse_weights(config)
+
+
+def refuse_weights(config: RunConfig) -> None:
+    """Refuse to keep weights, or to go on from some: trees have none."""
     if config.start is not None or config.keep_weights:
         raise ArgumentError("Boosted trees keep no weights to go on from.")
 
@@ -72,7 +77,7 @@ def train_trees(
     parts = opened.split(config)
     preprocessing = opened.source.fit_preprocessing(parts.train, "codes")
     assert isinstance(preprocessing, TableCodes)
-    inputs, setup = opened.source.inputs(preprocessing), config.setup
+    inputs, setup = opened.inputs(preprocessing), config.setup
     how = BoosterSettings(
         rounds=setup.training.epochs,
         learning_rate=setup.training.learning_rate,

@@ -19,6 +19,8 @@ from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
 from untrue.lab.boosted import without_loss
 from untrue.lab.compare_scales import strengths
+from untrue.lab.data import TABLES
+from untrue.lab.data.tables import official_costs
 from untrue.lab.design import Design, check_scale, made_from
 from untrue.lab.plans import NOTHING, Finished
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
@@ -29,6 +31,10 @@ from untrue.tools.fitting.learners import BOOSTERS, MODELS
 
 ON_TOP = "+cost"
 MOST_CLASSES = 500
+# Options that boosted trees do not have.
+OF_NETWORKS = ("epochs", "batch_size", "optimizer", "weight_decay", "schedule", "width")
+# What mistakes cost unless a person says.
+USUAL, OFFICIAL = "zone:20", "official"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,33 +131,61 @@ def comparison_plan(
     return ComparisonPlan(design, costs, kept), notes
 
 
-def model_option(model: str | None, given: Mapping[str, Any]) -> dict[str, str]:
-    """The network that `--model` names; "network" is what fits the data."""
-    if model is None:
-        return {}
-    if "network" in given:
+def with_model(given: Mapping[str, Any], model: str | None) -> dict[str, Any]:
+    """The options given, for the model that `--model` (or `--network`) names.
+
+    "network" is what fits the data. The rounds of boosted trees are the epochs of a run.
+    """
+    if model is not None and "network" in given:
         raise ArgumentError("Give `model` or `network`, not both: they name the same.")
-    if model not in MODELS:
+    name = model or given.get("network")
+    if model is not None and model not in MODELS:
         raise ArgumentError(
             f"Unknown model {model!r}{nearest(model, MODELS) or '.'} Known: {', '.join(MODELS)}."
         )
-    if model in BOOSTERS and "batch_size" in given:
+    found = dict(given)
+    if name in BOOSTERS:
+        alien = next((each for each in OF_NETWORKS if each in given), None)
+        if alien is not None:
+            instead = " Give `rounds`." if alien == "epochs" else ""
+            raise ArgumentError(
+                f"`{alien}` belongs to a network; with model {name!r} it has no effect.{instead}"
+            )
+        found |= {"epochs": found.pop("rounds")} if "rounds" in given else {}
+    elif "rounds" in given:
+        which = "a network" if name is None else f"model {name!r}"
         raise ArgumentError(
-            f"`batch_size` belongs to a network; with model {model!r} it has no effect."
+            f"`rounds` belongs to boosted trees (`model` {' or '.join(BOOSTERS)}); with {which} it "
+            "has no effect. Give `epochs`."
         )
-    return {} if model == "network" else {"network": model}
+    return found if model in (None, "network") else {**found, "network": model}
 
 
-def classes_of(text: str) -> tuple[str, ...]:
+def classes_of(text: str | None) -> tuple[str, ...]:
     """The classes that a file of costs names; none when it names none or is no file."""
-    if not Path(text).is_file():
+    if text is None or not Path(text).is_file():
         return ()
     penalty = Penalty.load(text)
     return penalty.classes if has_names(penalty) else ()
 
 
-def read_costs(text: str, info: DatasetInfo) -> Costs:
-    """From what a person typed: `zone:20`, `hierarchy`, or a file of costs."""
+def read_costs(text: str | None, info: DatasetInfo) -> Costs:
+    """From what a person typed: `zone:20`, `hierarchy`, `official`, or a file of costs.
+
+    None: the official costs of a table of the lab, else `USUAL`.
+    """
+    official = None
+    if info.name in TABLES and info.classes == official_costs(info.name).classes:
+        official = official_costs(info.name)
+    if text is None:
+        text = USUAL if official is None else OFFICIAL
+    if text == OFFICIAL:
+        if official is None:
+            raise ArgumentError(
+                f"`penalty` 'official' is for {' and '.join(TABLES)}, whose costs are published; "
+                f"{info.name!r} has none. Give a file of costs, or zone:20."
+            )
+        return Costs(fixed=own_costs(official))
     kind, colon, size = text.partition(":")
     if kind == "zone" and colon:
         return Costs(zone_size=_zone_size(size, len(info.classes)))
@@ -164,7 +198,8 @@ def read_costs(text: str, info: DatasetInfo) -> Costs:
         return Costs(fixed=plans.GROUP_COSTS)
     if not Path(text).exists():
         raise ArgumentError(
-            f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N or hierarchy; "
+            f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N, hierarchy or "
+            f"official; "
             f"got {text!r}, and there is no such file."
         )
     return Costs(fixed=own_costs(_over_classes(text, info)))

@@ -30,7 +30,7 @@ from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 from untrue.lab.store import Store
 
 if TYPE_CHECKING:
-    from untrue.lab.own_data import OwnData
+    from untrue.lab.own_data import Readable
     from untrue.lab.training import Trained
     from untrue.training.progress import Progress
 
@@ -76,9 +76,9 @@ class LocalProcesses:
     """`jobs` processes with `threads` threads each. A process that dies is a failed run.
 
     threads is part of what decides a result to the last bit, so it never depends on how many
-    runs are left. info: of the data set, which is hashed once and not by each process. own: the
-    runs are on a person's own data, not on one known by its name. store: the directory that has
-    the weights of runs that others go on from.
+    runs are left. info: of the data set, which is hashed once and not by each process. own: how
+    the data are read, unless they are images of the lab, known by their name. store: the
+    directory that has the weights of runs that others go on from.
     """
 
     jobs: int
@@ -86,7 +86,7 @@ class LocalProcesses:
     info: DatasetInfo
     device: str | None = None
     data_dir: str | Path | None = None
-    own: OwnData | None = None
+    own: Readable | None = None
     store: Path | None = None
 
     def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
@@ -222,7 +222,7 @@ Train = Callable[[RunConfig, Callable[["Progress"], None]], "Trained"]
 
 
 def _on_named_data(local: LocalProcesses) -> Train:
-    """Training on the data sets of the lab, each read when a run first needs it."""
+    """Training on the images of the lab, each data set read when a run first needs it."""
     from untrue.lab.data import load
     from untrue.lab.training import train
 
@@ -237,8 +237,8 @@ def _on_named_data(local: LocalProcesses) -> Train:
     )
 
 
-def _on_own_data(local: LocalProcesses, own: OwnData) -> Train:
-    """Training on a person's own data, read once."""
+def _on_own_data(local: LocalProcesses, own: Readable) -> Train:
+    """Training on a person's own data or a table of the lab, read once."""
     from untrue.lab.training import train
 
     read = cache(own.open)

@@ -76,7 +76,19 @@ class Experiment:
     by_data: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
 
-_CIFAR = {"network": "cifar10", "epochs": 300, "validation": 5000, "patience": 20}
+_LONG = {"epochs": 300, "validation": 5000, "patience": 20}
+_SHORT = {"epochs": 12, "patience": 4, "width": 0.25, "repetitions": 2}
+_CIFAR = {"network": "cifar10", **_LONG}
+_CIFAR100 = {"data": "cifar100", "network": "cifar100", "repetitions": 10, **_LONG}
+_FEW = {
+    "repetitions": 1,
+    "epochs": 1,
+    "width": 0.125,
+    "validation": 0,
+    "patience": 0,
+    "limit_train": 2000,
+    "limit_test": 1000,
+}
 
 EXPERIMENTS: dict[str, Experiment] = {
     "masked-zone": Experiment(
@@ -114,7 +126,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         by_data={
             "cifar10": {
                 "paper": {**_CIFAR, "repetitions": 10},
-                "desk": {**_CIFAR, "epochs": 12, "patience": 4, "width": 0.25, "repetitions": 2},
+                "desk": {**_CIFAR, **_SHORT},
                 "smoke": {"network": "cifar10", "width": 0.25},
             },
             "digits": {"all": {"network": "digits", "validation": 0, "epochs": 20}},
@@ -126,33 +138,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         title="Keep the errors inside the right super-class",
         kind="hierarchy",
         usual={
-            "data": "cifar100",
-            "network": "cifar100",
+            **_CIFAR100,
             "alpha": (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95),
-            "repetitions": 10,
-            "epochs": 300,
-            "validation": 5000,
-            "patience": 20,
         },
         scales={
             "paper": {},
-            "desk": {
-                "alpha": (0.0, 0.25, 0.5, 0.75),
-                "repetitions": 2,
-                "epochs": 12,
-                "patience": 4,
-                "width": 0.25,
-            },
-            "smoke": {
-                "alpha": (0.0, 0.5),
-                "repetitions": 1,
-                "epochs": 1,
-                "width": 0.125,
-                "validation": 0,
-                "patience": 0,
-                "limit_train": 2000,
-                "limit_test": 1000,
-            },
+            "desk": {"alpha": (0.0, 0.25, 0.5, 0.75), **_SHORT},
+            "smoke": {"alpha": (0.0, 0.5), **_FEW},
         },
     ),
     "small-sample": Experiment(
@@ -160,36 +152,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         title="Classes with few images, helped by their super-class",
         kind="small",
         usual={
-            "data": "cifar100",
-            "network": "cifar100",
+            **_CIFAR100,
             "alpha": (0.0, 0.25, 0.5),
             "loss": ("bilinear",),
             "small_count": (0, 10, 50),
-            "repetitions": 10,
-            "epochs": 300,
-            "validation": 5000,
-            "patience": 20,
         },
         scales={
             "paper": {},
-            "desk": {
-                "alpha": (0.0, 0.5),
-                "repetitions": 2,
-                "epochs": 12,
-                "patience": 4,
-                "width": 0.25,
-            },
-            "smoke": {
-                "alpha": (0.0, 0.5),
-                "small_count": (0, 10),
-                "repetitions": 1,
-                "epochs": 1,
-                "width": 0.125,
-                "validation": 0,
-                "patience": 0,
-                "limit_train": 2000,
-                "limit_test": 1000,
-            },
+            "desk": {"alpha": (0.0, 0.5), **_SHORT},
+            "smoke": {"alpha": (0.0, 0.5), "small_count": (0, 10), **_FEW},
         },
     ),
     "exits": Experiment(

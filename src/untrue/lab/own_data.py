@@ -1,21 +1,33 @@
-"""A person's own table, images or arrays as a data set of the lab. No torch."""
+"""A person's own table, images or arrays as a data set of the lab. No torch.
+
+The lab's tables (`untrue.lab.named_tables`) are opened to the same form.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import os
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
-from untrue.tools.reading.sources import FolderSource, Source, class_positions, open_source
-from untrue.training.splits import Split, split_by_share
+from untrue.tools.reading.sources import (
+    FolderSource,
+    Preprocessing,
+    Source,
+    class_positions,
+    open_source,
+)
+from untrue.training.splits import Split, limited, split_by_share
 
 TEST_SHARE = 0.2
 VALIDATION_SHARE = 0.15
@@ -66,35 +78,71 @@ class OwnData:
         labels = class_positions(source.labels, classes, str(self.path))
         return Opened(self, source, classes, labels)
 
+    def fingerprint(self, opened: Opened) -> str:
+        """Of every byte that is read and of how it is read: other inputs are other runs."""
+        own = dataclasses.replace(self, path=Path())
+        digest = hashlib.sha256(repr((own, opened.classes)).encode())
+        for file in _files(opened.source):
+            digest.update(os.fsencode(file.name))
+            digest.update(file.read_bytes())
+        return digest.hexdigest()[:16]
+
+
+class Readable(Protocol):
+    """How data are read, again in each process that trains."""
+
+    @property
+    def name(self) -> str: ...
+
+    def open(self) -> Opened: ...
+
+    def fingerprint(self, opened: Opened) -> str: ...
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Opened:
-    """Own data in memory; labels (N,) are positions in `classes`."""
+    """Data in memory; labels (N,) are positions in `classes`."""
 
-    own: OwnData
+    own: Readable
     source: Source
     classes: tuple[str, ...]
     labels: Labels
 
     def split(self, config: RunConfig) -> Split:
         """The parts of a run; the test part too is drawn by its seed, unless the data have one."""
-        held_out = self.source.test
-        rest = len(self.labels) * (1 - TEST_SHARE)
+        held_out, setup = self.source.test, config.setup
+        rows = np.arange(len(self.labels))
+        rest = len(rows) * (1 - TEST_SHARE)
+        if setup.limit_train is not None or setup.limit_test is not None:
+            if held_out is None:
+                drawn = split_by_share(self.labels, test_share=TEST_SHARE, seed=config.seed)
+                held_out = np.isin(rows, drawn.test)
+            parts = ((rows[~held_out], setup.limit_train), (rows[held_out], setup.limit_test))
+            rows = np.concatenate([part[limited(self.labels[part], most)] for part, most in parts])
+            held_out = held_out[rows]
         if held_out is not None:
-            rest = len(self.labels) - int(held_out.sum())
-        share = config.setup.validation / rest
+            rest = len(rows) - int(held_out.sum())
+        share = setup.validation / rest
         if not 0 < share < 0.9:
             raise ArgumentError(
                 f"`validation` must lie between 1 and 90 % of the {rest:.0f} examples to learn "
-                f"from; got {config.setup.validation}."
+                f"from; got {setup.validation}."
             )
-        return split_by_share(
-            self.labels,
+        found = split_by_share(
+            self.labels[rows],
             test_share=TEST_SHARE,
             validation_share=share,
             held_out=held_out,
             seed=config.seed,
         )
+        return Split(rows[found.train], rows[found.validation], rows[found.test])
+
+    def inputs(self, preprocessing: Preprocessing) -> npt.NDArray[Any]:
+        """All inputs. Categories that training has not seen are taken as missing."""
+        with warnings.catch_warnings():
+            # Each run of a comparison has parts of its own, and would warn of others.
+            warnings.filterwarnings("ignore", ".*not seen in training", UntrueWarning)
+            return self.source.inputs(preprocessing)
 
     def input_shape(self, config: RunConfig) -> tuple[int, ...]:
         """What a network is given: (channels, height, width), or (1,), a table of any width."""
@@ -118,20 +166,11 @@ class Opened:
             name=self.own.name,
             classes=self.classes,
             groups=(),
-            fingerprint=_fingerprint(self),
+            fingerprint=self.own.fingerprint(self),
             train_images=len(self.labels) - n_test,
             test_images=n_test,
+            drawn_test=test is None,
         )
-
-
-def _fingerprint(opened: Opened) -> str:
-    """Of every byte that is read and of how it is read: other inputs are other runs."""
-    own = dataclasses.replace(opened.own, path=Path())
-    digest = hashlib.sha256(repr((own, opened.classes)).encode())
-    for file in _files(opened.source):
-        digest.update(os.fsencode(file.name))
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _files(source: Source) -> Iterator[Path]:

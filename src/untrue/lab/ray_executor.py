@@ -26,7 +26,7 @@ from untrue.lab.executor import (
     starting_weights,
 )
 from untrue.lab.records import DatasetInfo, RunConfig
-from untrue.lab.run_data import NamedData, OwnRunData, PlannedData
+from untrue.lab.run_data import NamedData, OwnRunData, PlannedData, TableRunData
 from untrue.tools.reading.sources import FolderSource
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class RayExecutor:
                 there = dataclasses.replace(self.data.own, path=self.data.own.path.resolve())
                 return dataclasses.replace(base, own=there)
             return dataclasses.replace(base, data=opened)
+        if isinstance(self.data, TableRunData):
+            return dataclasses.replace(base, data=self.data.opened)
         assert isinstance(self.data, NamedData)
         if self.data_dir is None:
             return dataclasses.replace(base, data=self.data.data)

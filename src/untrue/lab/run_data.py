@@ -12,8 +12,9 @@ from untrue import networks
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.lab import boosted
 from untrue.lab.compare_scales import own_settings, settings_of
-from untrue.lab.data import IMAGES, Dataset, Facts, facts, load
-from untrue.lab.own_data import Opened, OwnData
+from untrue.lab.data import NAMES, TABLES, Dataset, Facts, facts, load
+from untrue.lab.named_tables import SIZES, NamedTable, table_settings
+from untrue.lab.own_data import Opened, OwnData, Readable
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, groups_of, split
@@ -22,13 +23,14 @@ from untrue.tools.reading.images import warn_of_absent
 
 
 class PlannedData(Protocol):
-    """Data as far as a plan needs them. own: how to read them again, when they are a person's."""
+    """Data as far as a plan needs them. own: how a process reads them again, unless they are
+    images of the lab, which it knows by name."""
 
     @property
     def info(self) -> DatasetInfo: ...
 
     @property
-    def own(self) -> OwnData | None: ...
+    def own(self) -> Readable | None: ...
 
     def settings(self, scale: str) -> dict[str, Any]:
         """The options of a comparison's `Design` that suit the data at a scale."""
@@ -119,9 +121,44 @@ class OwnRunData:
         return self.opened.labels[self.opened.split(config).test]
 
 
-def known(name: str) -> KnownData:
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableRunData:
+    """A table of the lab; opened: None as long as only a plan is made."""
+
+    own: NamedTable
+    info: DatasetInfo
+    opened: Opened | None = None
+
+    def settings(self, scale: str) -> dict[str, Any]:
+        return table_settings(self.own.name, scale, self.info.train_images)
+
+    def check(self, config: RunConfig) -> None:
+        if config.setup.network in BOOSTERS:
+            boosted.refuse_weights(config)
+        else:
+            networks.check(config.setup.network, (1,))
+        if self.opened is not None:
+            self.opened.split(config)
+
+    def labels_of(self, config: RunConfig) -> Labels:
+        assert self.opened is not None
+        return self.opened.labels[self.opened.split(config).test]
+
+
+def table(name: str, data_dir: Path | None = None) -> TableRunData:
+    """A table of the lab, read, or fetched first where it is not there."""
+    reading = NamedTable(name, data_dir)
+    opened = reading.open()
+    return TableRunData(reading, opened.info, opened)
+
+
+def known(name: str) -> KnownData | TableRunData:
     """A data set of the lab to plan with: nothing is read or fetched."""
     found = facts(name)
+    if name in TABLES:
+        drawn = not found.test_images
+        info = DatasetInfo(name, found.classes, (), "", *SIZES[name], drawn_test=drawn)
+        return TableRunData(NamedTable(name), info)
     groups = groups_of(found.hierarchy, found.classes)
     sizes = (found.train_images, found.test_images)
     return KnownData(found, DatasetInfo(name, found.classes, groups, "", *sizes))
@@ -137,8 +174,8 @@ def own(reading: OwnData) -> OwnRunData:
     """A person's own data, read as `reading` says."""
     if not reading.path.exists():
         raise ArgumentError(
-            f"`data` must be a data set ({', '.join(IMAGES)}), or a path to your own; there is no "
-            f"{str(reading.path)!r}{nearest(str(reading.path), IMAGES) or '.'}"
+            f"`data` must be a data set ({', '.join(NAMES)}), or a path to your own; there is no "
+            f"{str(reading.path)!r}{nearest(str(reading.path), NAMES) or '.'}"
         )
     opened = reading.open()
     warn_of_absent(opened.classes, {opened.classes[i] for i in np.unique(opened.labels)})

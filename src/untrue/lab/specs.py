@@ -86,6 +86,7 @@ class DatasetInfo:
 
     classes: names by index. groups: (super-class name, class indices), empty when there are none.
     fingerprint: hash of every image and label, so that runs on other files are not mixed in.
+    drawn_test: the data have no test part of their own, so that each seed draws one.
     """
 
     name: str
@@ -94,6 +95,7 @@ class DatasetInfo:
     fingerprint: str
     train_images: int
     test_images: int
+    drawn_test: bool = False
 
     def group_of(self) -> npt.NDArray[np.int64]:
         """The index of each class's group (k,)."""

@@ -183,7 +183,7 @@ def _train_trees(
 def _parts(config: RunConfig, data: Dataset | Opened) -> Parts:
     if isinstance(data, Opened):
         found = data.split(config)
-        inputs = data.source.inputs(data.source.fit_preprocessing(found.train))
+        inputs = data.inputs(data.source.fit_preprocessing(found.train))
         shares = (found.train, found.validation, found.test)
         return Parts(*((inputs[part], data.labels[part]) for part in shares))
     found = split(config, data)

@@ -49,7 +49,8 @@ def build(
     n_classes  outputs, when not the paper's
     inputs     (features,) or (channels, height, width), where the network takes any
     exits      more than 1: an `untrue.networks.exits.ExitNetwork`, which gives a list of logits,
-               one per exit; for the networks whose `Facts` allow it
+               one per exit; for the networks whose `Facts` allow it: "compact" (2, 3 or 4) and
+               "cnn" (2 or 3)
 
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080

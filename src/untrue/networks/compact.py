@@ -6,13 +6,16 @@ A stage is a residual block of two 3 x 3 convolutions, y = relu(x + bn(conv(relu
 before the second and third stage comes a 3 x 3 convolution of stride 2. Each convolution has
 the same work, since channels double as the map's edges halve. The last scale of a block starts
 at zero (Goyal et al., 2017), so that the network starts shallow.
+
+Exits come after the stages, the last ones first to get one; a fourth comes after the convolution
+that opens the second stage. After the first convolution of all it would see no more than edges.
 """
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from untrue.networks.exits import ExitNetwork, joined
+from untrue.networks.exits import with_exits
 from untrue.networks.facts import NetworkSpec
 from untrue.networks.normalize import Normalize
 
@@ -28,12 +31,10 @@ def build(spec: NetworkSpec) -> nn.Module:
         kernel = 3 if place else 4
         blocks.append([*_convolved(before[place], count, kernel, stride=2), Residual(count)])
     blocks[0] = [Normalize(spec.inputs[0]), *blocks[0]]
-    parts = joined(blocks, spec.exits)
-    if spec.exits == 1:
-        return nn.Sequential(*parts[0], *_head(channels[-1], spec.n_classes))
-    stages = [nn.Sequential(*part) for part in parts]
-    heads = [nn.Sequential(*_head(c, spec.n_classes)) for c in channels[-spec.exits :]]
-    return ExitNetwork(stages, heads)
+    if spec.exits > len(blocks):
+        blocks[1:2] = [blocks[1][:-1], blocks[1][-1:]]
+        channels.insert(1, channels[1])
+    return with_exits(blocks, channels, lambda count: _head(count, spec.n_classes), spec.exits)
 
 
 class Residual(nn.Module):

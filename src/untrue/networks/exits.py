@@ -75,6 +75,23 @@ class ExitNetwork(nn.Module):
         return ExitAnswers(labels, exits, costs, rule, read_work(work, self.n_exits))
 
 
+def with_exits(
+    blocks: Sequence[list[nn.Module]],
+    channels: Sequence[int],
+    head: Callable[[int], list[nn.Module]],
+    n_exits: int,
+) -> nn.Module:
+    """Blocks in a row with a head at the end, or with one after each of the last blocks.
+
+    channels: of each block's outputs, which `head` takes
+    """
+    parts = joined(blocks, n_exits)
+    if n_exits == 1:
+        return nn.Sequential(*parts[0], *head(channels[-1]))
+    stages = [nn.Sequential(*part) for part in parts]
+    return ExitNetwork(stages, [nn.Sequential(*head(count)) for count in channels[-n_exits:]])
+
+
 def joined(blocks: Sequence[list[nn.Module]], n_exits: int) -> list[list[nn.Module]]:
     """Blocks as that many stages: those too many are part of the first."""
     first = len(blocks) - n_exits + 1

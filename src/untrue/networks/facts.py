@@ -37,7 +37,7 @@ NETWORKS = {
     "cifar100": Facts("image", 154e6, (3, 32, 32), 100),
     "cifar10-released": Facts("image", 268e6, (3, 32, 32), 10),
     "digits": Facts("image", 26e3, (1, 8, 8), 10),
-    "compact": Facts("image", 17e6, n_classes=100, usual=(3, 32, 32), exits=3, least=8),
+    "compact": Facts("image", 17e6, n_classes=100, usual=(3, 32, 32), exits=4, least=8),
     "linear": Facts("any", 1e3),
     "mlp": Facts("any", 2e4),
     "cnn": Facts("image", 2e7, exits=3),

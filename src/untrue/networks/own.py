@@ -6,7 +6,7 @@ import math
 
 from torch import nn
 
-from untrue.networks.exits import ExitNetwork, joined
+from untrue.networks.exits import with_exits
 from untrue.networks.facts import NetworkSpec
 from untrue.networks.normalize import Normalize
 
@@ -43,12 +43,7 @@ def build(spec: NetworkSpec) -> nn.Module:
         channels.append(width)
         edge = edge // 2 if edge >= 4 else edge
     blocks[0] = [*start, *blocks[0]]
-    parts = joined(blocks, spec.exits)
-    if spec.exits == 1:
-        return nn.Sequential(*parts[0], *_head(channels[-1], spec.n_classes))
-    stages = [nn.Sequential(*part) for part in parts]
-    heads = [nn.Sequential(*_head(c, spec.n_classes)) for c in channels[-spec.exits :]]
-    return ExitNetwork(stages, heads)
+    return with_exits(blocks, channels, lambda count: _head(count, spec.n_classes), spec.exits)
 
 
 def _head(channels: int, n_classes: int) -> list[nn.Module]:

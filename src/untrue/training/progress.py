@@ -10,6 +10,7 @@ class Progress:
     """`step` of `steps` in `epoch` (from 1) of at most `epochs`, and the mean loss so far.
 
     validation_loss: at the end of an epoch, where validation examples are watched.
+    rounds: the epochs are rounds of boosted trees, and the validation loss is the held-out cost.
     """
 
     epoch: int
@@ -18,6 +19,7 @@ class Progress:
     steps: int
     loss: float
     validation_loss: float | None = None
+    rounds: bool = False
 
     @property
     def epoch_ended(self) -> bool:

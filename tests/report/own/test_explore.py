@@ -2,140 +2,38 @@
 
 from __future__ import annotations
 
-import csv
-import shlex
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from benchmarks.browser import KEYS, MISSING, Browser
+from tests.report.own.conftest import (
+    CLASSES,
+    decided,
+    edit,
+    matrix,
+    opened,
+    put,
+    saved,
+    text,
+    write,
+)
 
 import untrue
 from untrue import Budget, Penalty
-from untrue.cli import exit_code
-from untrue.metrics import confusion_matrix, expected_cost
+from untrue.metrics import expected_cost
 from untrue.penalty.zone import in_zone
-from untrue.report.own.explore.page import explore_page
 from untrue.tools.exploring.explore import Exploration, explore
 from untrue.tools.exploring.quantised import restored
 
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
-CLASSES = ["healthy", "benign", "tumour", "cyst"]
 NASTY = [
     "<img src=x onerror=window.hurt=1>",
     "</script><script>window.hurt=1</script>",
     "a->b, 'c' <= \\ & é",
     "two\nlines\tand\x7f",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with Browser() as opened:
-        yield opened
-
-
-def write(path: Path, classes: list[str], *, n: int = 400, seed: int = 0) -> Path:
-    """Predictions of a model that is right more often than not, and rows that tie."""
-    rng = np.random.default_rng(seed)
-    k = len(classes)
-    true = rng.choice(k, n, p=np.linspace(1, 2, k) / np.linspace(1, 2, k).sum())
-    logits = rng.normal(size=(n, k))
-    logits[np.arange(n), true] += 1.5
-    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    probs[:20] = np.eye(k)[0] / 2 + np.eye(k)[1] / 2
-    probs[20:40] = 1 / k
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "truth", *(f"prob_{name}" for name in classes)])
-        for row in range(n):
-            writer.writerow([f"case {row}", classes[true[row]], *probs[row].tolist()])
-    return path
-
-
-def opened(browser: Browser, folder: Path, found: Exploration) -> None:
-    page = folder / "page.html"
-    page.write_text(explore_page(found, {}), encoding="utf-8")
-    for old in browser.downloads.iterdir():
-        old.unlink()
-    browser.open(page)
-    settled(browser)
-    browser.run("document.getElementById('as-table').open = true")
-
-
-def settled(browser: Browser) -> None:
-    """Wait until the page has computed all that it shows."""
-    deadline = time.monotonic() + 30
-    while browser.run("return document.querySelector('main').getAttribute('aria-busy')") != "false":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def matrix(browser: Browser) -> list[list[int]]:
-    """The table of the page, the column of no answer included where it has one."""
-    settled(browser)
-    rows: list[list[int]] = browser.run(
-        "return [...document.querySelectorAll('#as-table tr')].slice(1)"
-        ".map(row => [...row.cells].slice(1).map(cell => Number(cell.textContent)))"
-    )
-    return rows
-
-
-def text(browser: Browser, name: str) -> str:
-    found: str = browser.run(f"return document.getElementById('{name}').textContent")
-    return found
-
-
-def put(browser: Browser, name: str, value: Any, event: str = "input") -> None:
-    browser.run(
-        "const [name, value, event] = arguments; const place = document.getElementById(name);"
-        "if (place.type === 'checkbox') place.checked = value; else place.value = value;"
-        "place.dispatchEvent(new Event(event, {bubbles: true}));",
-        *(name, value, event),
-    )
-
-
-def edit(browser: Browser, true: int, answer: int, cost: float, scope: str = "cell") -> None:
-    browser.run(
-        "const place = document.querySelector(`input[value=${arguments[0]}]`);"
-        "place.checked = true; place.dispatchEvent(new Event('change', {bubbles: true}));",
-        scope,
-    )
-    put(browser, "true-class", true, "change")
-    put(browser, "answer-class", answer, "change")
-    put(browser, "value", cost)
-
-
-def saved(browser: Browser) -> Penalty:
-    """The costs that the page saves, read from the file."""
-    path = browser.downloads / "costs.toml"
-    path.unlink(missing_ok=True)
-    settled(browser)
-    browser.click("#save")
-    deadline = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return Penalty.load(path)
-
-
-def decided(found: Exploration, costs: Penalty, price: float | None = None) -> list[list[int]]:
-    """What `untrue.decide` answers on the page's probabilities, as the page shows it."""
-    k = len(found.classes)
-    answers = untrue.decide(restored(found.codes), costs, price)
-    counts = np.zeros((k, k + 1), dtype=int)
-    np.add.at(counts, (found.true, np.where(answers < 0, k, answers)), 1)
-    shown: list[list[int]] = counts[:, : k if price is None else k + 1].tolist()
-    return shown
-
-
-@pytest.fixture
-def found(tmp_path: Path) -> Exploration:
-    return explore(write(tmp_path / "p.csv", CLASSES))
 
 
 def test_a_cost_typed_into_a_cell_changes_the_answers(
@@ -335,111 +233,3 @@ def test_a_large_file_is_drawn_by_class_and_counts_are_of_the_file(
     right = (np.diag(drawn) * found.weights).sum() / 2000
     assert text(browser, "accuracy") == f"{100 * right:.2f} %"
     assert "carries 200 of 2,000 examples" in browser.run("return document.body.textContent")
-
-
-@pytest.mark.parametrize(
-    "budget",
-    [
-        "tumour->benign <= 4%",
-        "ill -> well <= 6 %",
-        "benign<-*<=15%",
-        "*->cyst <= 9 errors",
-        "across groups ≤ 24%",
-    ],
-)
-def test_a_budget_is_kept_by_the_smallest_multiplier(
-    budget: str, browser: Browser, tmp_path: Path
-) -> None:
-    (tmp_path / "tree.json").write_text(
-        '{"well": ["healthy", "benign"], "ill": ["tumour", "cyst"]}'
-    )
-    found = explore(write(tmp_path / "p.csv", CLASSES), hierarchy=tmp_path / "tree.json")
-    tree = untrue.Hierarchy.from_json(tmp_path / "tree.json", classes=CLASSES)
-    first = Penalty.from_rules(CLASSES, {})
-    resolved = Budget.parse(budget).resolve(first, groups=tree)
-    opened(browser, tmp_path, found)
-    browser.run("document.getElementById('budget').value = arguments[0]", budget)
-    browser.click("#budget-form button")
-    costs = saved(browser)
-    changed = costs.matrix() != first.matrix()
-    assert np.array_equal(changed, resolved.mask())
-    factor = np.unique(costs.matrix()[changed]).item()
-
-    def kept(multiplier: float) -> bool:
-        matrix = np.where(changed, multiplier, first.matrix())
-        answers = untrue.decide(restored(found.codes), Penalty.from_matrix(matrix, CLASSES))
-        return resolved.kept(confusion_matrix(found.true, answers, 4), None)
-
-    assert not kept(1.0)
-    assert kept(factor)
-    assert not kept(factor * 0.98)
-    assert "This is an estimate" in text(browser, "budget-said")
-    assert text(browser, "proof").startswith(f"untrue control {found.source} --budget '{budget}'")
-    assert text(browser, "budgets").startswith(f"✓ {budget}: now ")
-    assert matrix(browser) == decided(found, costs)
-
-
-@pytest.mark.parametrize(
-    ("budget", "message"),
-    [
-        ("tumor->benign <= 1%", "there is no class tumor"),
-        ("tumour->benign", "expected <= and a limit, as in <= 1%"),
-        ("tumour->benign <= 1", "the limit must be a share or a count: 1% or 20 errors"),
-        ("tumour->tumour <= 1%", "that is no mistake: both sides are the same class"),
-        ("", "write a budget first, for example in the form below"),
-    ],
-)
-def test_what_is_no_budget_is_answered_and_changes_nothing(
-    budget: str, message: str, browser: Browser, found: Exploration, tmp_path: Path
-) -> None:
-    opened(browser, tmp_path, found)
-    browser.run("document.getElementById('budget').value = arguments[0]", budget)
-    browser.click("#budget-form button")
-    assert text(browser, "budget-said") == f"That is not a budget: {message}."
-    assert matrix(browser) == decided(found, Penalty.from_rules(CLASSES, {}))
-
-
-def test_the_command_that_proves_a_budget_runs(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "p.csv", CLASSES, n=2000)
-    opened(browser, tmp_path, explore(Path("p.csv")))
-    browser.run("document.getElementById('budget').value = '*->cyst <= 20%'")
-    browser.click("#budget-form button")
-    saved(browser).save("costs.toml")
-    words = shlex.split(text(browser, "proof"))
-    assert words[:3] == ["untrue", "control", "p.csv"]
-    assert exit_code(words[1:]) == 0
-    assert Path("rule.json").exists()
-    audit = [line for line in text(browser, "commands").splitlines() if "untrue audit" in line]
-    assert exit_code(shlex.split(audit[0])[1:]) == 0
-
-
-def test_a_zone_goes_when_its_costs_do(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text("truth,prob_a,prob_b\n" + "a,.7,.3\n" * 5 + "b,.4,.6\n" * 5)
-    opened(browser, tmp_path, explore(path))
-    browser.run("document.getElementById('budget').value = 'zone <= 1%'")
-    browser.click("#budget-form button")
-    settled(browser)
-    assert text(browser, "budgets").startswith("✓ zone <= 1%")
-    edit(browser, 0, 1, 0.0)
-    edit(browser, 1, 0, 0.0)
-    settled(browser)
-    assert text(browser, "budgets") == "zone <= 1%: about no mistake any more"
-    assert text(browser, "cost") == "0"
-
-
-def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(
-    browser: Browser, tmp_path: Path
-) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text("truth,prob_a,prob_b\n" + "a,0,1\n" * 5 + "b,0.4,0.6\n" * 5)
-    found = explore(path)
-    opened(browser, tmp_path, found)
-    browser.run("document.getElementById('budget').value = 'a->b <= 1%'")
-    browser.click("#budget-form button")
-    settled(browser)
-    assert text(browser, "budget-said").startswith("No cost keeps a->b <= 1% on these examples")
-    assert np.array_equal(saved(browser).matrix(), [[0, 1], [1, 0]])

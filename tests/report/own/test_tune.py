@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
+from untrue.report.document.figures import Curves
 from untrue.report.document.page import render
 from untrue.report.own import tune as tune_page
 from untrue.tools.reading.json_numbers import plain
@@ -22,11 +23,11 @@ CLASSES = ["<script>alert(1)</script>", "benign"]
 @pytest.fixture(scope="module")
 def found() -> TuneResult:
     rng = np.random.default_rng(0)
-    y = rng.integers(2, size=1200)
+    y = rng.integers(2, size=2000)
     costs = Penalty.from_rules(CLASSES, {tuple(CLASSES): 3.0})
     budget = f'"{CLASSES[0]}"->benign <= 5%'
     return tune(
-        rng.normal(size=(1200, 3)) + 1.2 * y[:, None],
+        rng.normal(size=(2000, 3)) + 1.2 * y[:, None],
         y,
         budgets=budget,
         penalty=costs,
@@ -40,33 +41,26 @@ def found() -> TuneResult:
     )
 
 
-def with_errors(found: TuneResult, errors: int) -> TuneResult:
-    """The same with another count on the held-out part, and what follows from it."""
-    verdict = found.verdicts[0]
-    of = verdict.held_out.of
-    cm = np.diag([of, 10])
-    cm[0] = [of - errors, errors]
-    held = found.budgets[0].judge(cm)
-    new = dataclasses.replace(verdict, held_out=held)
-    return dataclasses.replace(found, verdicts=(new,), kept=new.confirmed)
+def not_kept(found: TuneResult, why: str = "No rule can be shown to keep it.") -> TuneResult:
+    """The same where no rule passed."""
+    guarantee = dataclasses.replace(found.guarantee, holds=False)
+    return dataclasses.replace(found, guarantee=guarantee, why=why)
 
 
-def test_the_finding_follows_the_held_out_part(found: TuneResult) -> None:
-    of = found.verdicts[0].held_out.of
-    assert of > 120
-    assert "held-out examples prove it at 95 %." in tune_page.lead(with_errors(found, 0))
-    some = with_errors(found, int(0.05 * of))
-    assert "confirm it, but are too few to prove it at 95 %." in tune_page.lead(some)
-    assert tune_page.budgets_table(some).rows[0][1] == "kept, not proved"
-    more = with_errors(found, int(0.05 * of) + 2)
-    assert "do not confirm it" in tune_page.lead(more)
-    assert "perhaps by chance" in tune_page.lead(more)
-    many = with_errors(found, of // 2)
-    assert tune_page.budgets_table(many).rows[0][1] == "over"
-    assert "chance" not in tune_page.lead(many)
-    none = dataclasses.replace(found, met=False, kept=False)
-    assert tune_page.lead(none).startswith("No setting that was tried meets the budget within an")
+def test_the_finding_follows_the_test(found: TuneResult) -> None:
+    assert found.kept
+    held_out = found.sizes[1]
+    sentence = f"it holds for new cases like these, as tested on {held_out} held-out examples."
+    assert sentence in tune_page.lead(found)
+    assert tune_page.budgets_table(found).rows[0][1] == "kept"
+    none = not_kept(found)
+    assert tune_page.lead(none).startswith("No rule can be shown to keep it. The closest loses ")
     assert "marked as not keeping its budgets" in tune_page.lead(none)
+    assert tune_page.budgets_table(none).rows[0][1] == "within, by itself"
+    verdict = found.verdicts[0]
+    plain = dataclasses.replace(verdict, held_out=verdict.plain)
+    broken = dataclasses.replace(none, verdicts=(plain,))
+    assert tune_page.budgets_table(broken).rows[0][1] == "broken"
 
 
 def test_the_figure_has_every_setting_the_limits_and_the_chosen_one(found: TuneResult) -> None:
@@ -80,16 +74,24 @@ def test_the_figure_has_every_setting_the_limits_and_the_chosen_one(found: TuneR
     ]
     ringed = [point for point in points if point.marked]
     assert [point.y for point in ringed] == [100 * found.trial.verdicts[0].upper]
-    assert ringed[0].y <= 5.0
-    assert len(points) == sum(trial.drop <= 60 for trial in found.trials)
+    more = found.trial not in found.trials
+    assert len(points) == sum(trial.drop <= 60 for trial in found.trials) + more
+
+
+def test_the_page_has_the_path_that_was_tested(found: TuneResult) -> None:
+    figure = tune_page.tested_path(found.guarantee)[0]
+    assert isinstance(figure, Curves)
+    passed = {each.name: each for each in figure.series}["passed"]
+    assert len(passed.points) == sum(rule.passed for rule in found.guarantee.tested)
+    assert sum(point.marked for point in passed.points) == 1
 
 
 def test_the_steps_tell_the_order_and_what_is_kept(found: TuneResult) -> None:
     lines = tune_page.steps(found)
     assert lines[0].startswith("1. The plain model: ")
-    assert "over" in lines[0]
-    assert sum("This one is kept." in line for line in lines) == 1
-    assert lines[-1] == "It ended because a setting meets everything."
+    assert "chance to be shown 0 %" in lines[0]
+    assert sum("The held-out part tested the rules of this model." in line for line in lines) == 1
+    assert lines[-1] == "It ended because a setting is likely to be shown."
 
 
 def test_names_are_shown_and_never_run(found: TuneResult) -> None:
@@ -109,12 +111,10 @@ def test_the_numbers_for_other_programs_are_plain_json(found: TuneResult) -> Non
 def test_the_first_sentence_names_the_price(found: TuneResult) -> None:
     before = 100 * (found.accuracy - found.change.value)
     wanted = f"points of accuracy ({before:.1f} % to {100 * found.accuracy:.1f} %)"
-    not_met = dataclasses.replace(found, met=False, kept=False)
-    not_kept = dataclasses.replace(found, met=True, kept=False)
-    kept = dataclasses.replace(found, met=True, kept=True)
-    for result in (not_met, not_kept, kept):
-        sentence = re.split(r"(?<=[a-z)])[.:] ", tune_page.lead(result))[0]
-        assert wanted in sentence
-        assert re.search(r"(loses|gains) \d+\.\d points", sentence)
+    sentence = re.split(r"(?<=[a-z)])[.:] ", tune_page.lead(found))[0]
+    assert wanted in sentence
+    assert re.search(r"(loses|gains) \d+\.\d points", sentence)
+    # Where nothing is kept, right after the reason.
+    assert wanted in re.split(r"(?<=[a-z)])\. ", tune_page.lead(not_kept(found)))[1]
     same = dataclasses.replace(found, change=dataclasses.replace(found.change, value=0.0))
     assert tune_page.price(same) == f"loses no accuracy ({100 * found.accuracy:.1f} %, as before)"

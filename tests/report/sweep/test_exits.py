@@ -91,8 +91,24 @@ def test_figures_show_exits_and_what_stopping_saves(chapter: Chapter) -> None:
     assert [len(series.points) for series in by_exit.series] == [3] * 5
     assert len({series.style for series in by_exit.series}) == 5
     early = figures["exits-cifar100-early-expected-cost"]
-    assert [point.x for point in early.series[0].points] == pytest.approx([0, 25, 30, 80])
-    assert len(early.series) == 4
+    alone, *several = early.series
+    assert [point.x for point in several[0].points] == pytest.approx([0, 25, 30, 80])
+    assert len(several) == 4
+    assert (alone.name, alone.dashed) == ("one exit, cross-entropy", True)
+    assert [point.x for point in alone.points] == pytest.approx([0, 80])
+
+
+def test_beside_early_stopping_stands_the_network_with_one_exit_decided_the_same_way(
+    chapter: Chapter, collected: Collected
+) -> None:
+    costs = [
+        row.expected_cost
+        for row in collected.rows
+        if (row.exits, row.decision) == (1, "least-cost")
+    ]
+    assert len(costs) == 3
+    (figure,) = (i.part for i in chapter.items() if i.stem.endswith("early-expected-cost"))
+    assert [p.y for p in figure.series[0].points] == pytest.approx([np.mean(costs)] * 2)
 
 
 def test_seconds_saved_are_paired_with_the_whole_network(chapter: Chapter) -> None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from pathlib import Path
+from typing import Any
 
+import lightgbm
 import numpy as np
 import pytest
 
 import untrue
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import Penalty
+from untrue.tools.fitting.booster import booster_learner
+from untrue.tools.fitting.learners import BoosterSettings
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.codes import TableCodes
+from untrue.tools.reading.sources import TableSource, open_source
+from untrue.training.splits import Split
 
 LIBRARIES = ("lightgbm", "xgboost")
 
@@ -123,3 +130,37 @@ def test_unseen_categories_are_gaps_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "n.csv").write_text("kind,other\na,1\nnew,1\n")
     with pytest.warns(untrue.UntrueWarning, match=r"column 'kind'.*\('new'\) in 1 of 2 rows; they"):
         untrue.predict(found.model, tmp_path / "n.csv")
+
+
+def test_both_models_learn_from_the_same_bins(
+    patients_csv: Path, patient_costs: Penalty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, real = [], lightgbm.Dataset
+    monkeypatch.setattr(lightgbm, "Dataset", lambda *a, **b: made.append(a) or real(*a, **b))
+    options: dict[str, Any] = {"target": "diagnosis", "model": "lightgbm", "rounds": 4}
+    both = untrue.fit(patients_csv, penalty=patient_costs, **options)
+    assert len(made) == 2  # training and validation
+    alone = untrue.fit(patients_csv, penalty=patient_costs, **options, baseline=False)
+    assert alone.model.predictor.content() == both.model.predictor.content()
+
+
+def test_a_learner_that_is_sent_elsewhere_leaves_its_data_behind() -> None:
+    learner = booster_learner("lightgbm", BoosterSettings(rounds=2), 2, 1, ())
+    inputs, labels = np.arange(80, dtype=np.float32)[:, None], np.arange(80) // 40
+    parts = Split(np.arange(0, 80, 2), np.arange(1, 80, 4), np.arange(3, 80, 4))
+    learner.train("cross-entropy", Penalty.from_ordinal(2), 0.0, inputs, labels, parts, seed=0)
+    assert learner.last.sets is not None
+    sent = pickle.loads(pickle.dumps(learner))
+    assert sent == learner
+    assert sent.last.sets is None
+
+
+def test_values_that_were_let_go_are_read_again(patients_csv: Path, patient_costs: Penalty) -> None:
+    source = open_source(patients_csv, target="diagnosis")
+    assert isinstance(source, TableSource)
+    numbers, text = source.features.numbers, source.features.text
+    untrue.fit(source, penalty=patient_costs, model="lightgbm", rounds=2, baseline=False)
+    assert source.values is None
+    assert len(source) == len(numbers)
+    np.testing.assert_array_equal(source.features.numbers, numbers)
+    np.testing.assert_array_equal(source.features.text, text)

@@ -9,8 +9,9 @@ import pytest
 
 import untrue
 from untrue.penalty import Penalty
-from untrue.tools.fitting.link import Link, class_probs
+from untrue.tools.fitting.link import Link, class_probs, many_outside
 from untrue.tools.fitting.model_folder import load_model
+from untrue.tools.tuning.trainer import link_of
 
 
 @pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
@@ -47,3 +48,25 @@ def test_a_fitted_model_remembers_and_so_does_its_folder(
     assert load_model(folder).link == found.model.link
     by_cost = untrue.predict(folder, patients_csv, decision="cost")
     np.testing.assert_array_equal(by_cost.predicted, untrue.decide(by_cost.probs, patient_costs))
+
+
+def test_scores_that_stand_for_no_probabilities_are_worth_a_note_once_they_are_many() -> None:
+    costs = Penalty.from_rules(3, {("0", "1"): 30.0})
+    scores = np.random.default_rng(0).normal(0, 3, size=(200, 3))
+    _, some = Link("log-bilinear", 0.95, costs).read(scores)
+    note = many_outside(some, 0.95, "held-out examples")
+    assert note is not None
+    assert note.startswith(f"for {100 * some:.0f} % of the held-out examples no class probabilit")
+    _, none = Link("log-bilinear", 0.1, costs).read(scores / 10)
+    assert many_outside(none, 0.1, "held-out examples") is None
+
+
+def test_costs_of_each_example_move_each_back_by_its_own() -> None:
+    """As the models of `tune` are read: by the costs they were trained with, already scaled."""
+    costs = Penalty.from_rules(["a", "b"], {})
+    each = costs.per_example({("a", "b"): np.array([1.0, 4.0, 9.0])})
+    scores = np.random.default_rng(0).normal(size=(2, 2))
+    link, own = link_of("bilinear", 0.3, each, np.array([2, 0]))
+    for n, example in enumerate((2, 0)):
+        wanted = Link("bilinear", 0.3, each.penalty(example)).logits(scores[n : n + 1])
+        np.testing.assert_allclose(link.logits(scores, own)[n : n + 1], wanted)

@@ -17,6 +17,7 @@ from untrue import Penalty
 from untrue.errors import ArgumentError, DataError
 from untrue.networks import NetworkSpec, from_spec
 from untrue.networks.normalize import Normalize
+from untrue.tools.fitting.link import Link
 from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.network import NetworkPredictor
 from untrue.tools.fitting.predict import predict
@@ -202,6 +203,23 @@ def test_pixels_scaled_by_nothing_are_refused(fitted: FitResult, tmp_path: Path)
         load_model(save_model(tmp_path / "bad", model))
 
 
+def test_the_costs_a_model_was_trained_by_are_remembered_where_they_are_others(
+    fitted: FitResult, source: Source, tmp_path: Path
+) -> None:
+    own = fitted.model.penalty
+    others = Penalty.from_matrix(own.matrix() * 3 + 1 - np.eye(own.n_classes), list(own.classes))
+    model = replace(fitted.model, link=Link("bilinear", 0.4, others))
+    folder = save_model(tmp_path / "model", model)
+    loaded = load_model(folder)
+    assert loaded.link == model.link
+    inputs = source.inputs(model.preprocessing)
+    np.testing.assert_array_equal(loaded.probs(inputs), model.probs(inputs))
+    assert not np.allclose(model.probs(inputs), fitted.model.probs(inputs))
+    (folder / "trained.json").unlink()
+    with pytest.raises(DataError, match=r"trained\.json is missing: the model is not whole"):
+        load_model(folder)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -216,6 +234,8 @@ def test_pixels_scaled_by_nothing_are_refused(fitted: FitResult, tmp_path: Path)
         {"training": []},
         {"training": {"tuned": []}},
         {"temperature": "warm"},
+        {"link": ["bilinear"]},
+        {"link": {"loss": "bilinear", "alpha": 0.5, "scale": 1.0}},
     ],
 )
 def test_a_description_that_does_not_fit_is_refused_before_it_takes_memory(

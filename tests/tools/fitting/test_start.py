@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,46 @@ def test_other_columns_and_another_order_of_them_are_refused(
         go(table.drop(columns=first))
     with pytest.raises(ArgumentError, match="their order or kind"):
         go(table[[*reversed(table.columns)]])
+
+
+def test_other_rows_in_a_split_of_the_same_sizes_are_refused(
+    plain: FitResult, patients_csv: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(tmp_path / "plain", plain.model, metrics={})
+    table = pd.read_csv(patients_csv)
+    changed = tmp_path / "changed.csv"
+
+    def go(rows: pd.DataFrame) -> int:
+        rows.to_csv(changed, index=False)
+        command = ["fit", str(changed), "--target", "diagnosis", "--loss", "cross-entropy"]
+        start = ["--start-from", str(tmp_path / "plain"), "--out", str(tmp_path / "next")]
+        return exit_code([*command, *start, "--overwrite"])
+
+    # Another name of the same rows is no other data.
+    assert go(table) == 0
+    other = table.copy()
+    number = table.select_dtypes("number").columns[0]
+    other[number] = table[number].iloc[::-1].to_numpy()
+    for rows in (table.iloc[::-1], other):
+        assert go(rows) == 2
+        assert "learned from other rows, or from these in another order" in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_say_what_it_learned_from_is_refused(
+    plain: FitResult, patients_csv: Path
+) -> None:
+    known = {name: value for name, value in plain.model.training.items() if name != "rows_sha256"}
+    with pytest.raises(ArgumentError, match="does not record which rows it learned from"):
+        fit(
+            open_source(patients_csv, target="diagnosis"),
+            loss="cross-entropy",
+            start_from=replace(plain.model, training=known),
+        )
+
+
+def test_what_is_no_model_is_refused(patients_csv: Path) -> None:
+    with pytest.raises(ArgumentError, match="`start_from` must be a model, or the folder of one"):
+        fit(patients_csv, target="diagnosis", loss="cross-entropy", start_from=3)  # type: ignore[arg-type]
 
 
 def test_the_command_goes_on_from_a_folder(

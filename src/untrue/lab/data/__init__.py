@@ -10,11 +10,12 @@ from __future__ import annotations
 from untrue.lab.data.dataset import Dataset, load
 from untrue.lab.data.facts import Facts, facts
 from untrue.lab.data.inventory import Entry, Verdict, check, get, listing
-from untrue.lab.data.sources import IMAGES, NAMES
+from untrue.lab.data.sources import IMAGES, NAMES, TABLES
 
 __all__ = [
     "IMAGES",
     "NAMES",
+    "TABLES",
     "Dataset",
     "Entry",
     "Facts",

@@ -10,7 +10,7 @@ from typing import Literal
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.data import names
 
-__all__ = ["BUILT_IN", "FILES", "NAMES", "Source", "source"]
+__all__ = ["BUILT_IN", "FILES", "IMAGES", "NAMES", "TABLES", "Source", "source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,9 @@ BUILT_IN = {
 }
 FILES = {each.name: each for each in (MNIST, FASHION_MNIST, CIFAR10, CIFAR100, KDD99, GERMAN)}
 NAMES = (*BUILT_IN, *FILES)
+TABLES = tuple(name for name, each in FILES.items() if each.form == "table")
 # The data sets that are images, which experiments train networks on.
-IMAGES = tuple(name for name in NAMES if name not in FILES or FILES[name].form != "table")
+IMAGES = tuple(name for name in NAMES if name not in TABLES)
 
 
 def source(name: str) -> Source | None:

@@ -53,6 +53,8 @@ GERMAN_COLUMNS = tuple(f"attribute_{j}" for j in range(1, 21))
 # The attributes that the description calls qualitative, counted from 1.
 GERMAN_TEXT = tuple(f"attribute_{j}" for j in (1, 3, 4, 6, 7, 9, 10, 12, 14, 15, 17, 19, 20))
 GERMAN_COSTS = ((0, 1), (5, 0))
+# Rows whose numbers are kept as Python's at a time: those take many times the memory.
+BLOCK = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,24 @@ class TableData:
     test: Features | None
     test_labels: npt.NDArray[np.int64] | None
     penalty: Penalty
+
+
+def official_costs(name: str) -> Penalty:
+    """The costs that are published with a table, true class first."""
+    if name == "german":
+        return Penalty.from_matrix(GERMAN_COSTS, ["good", "bad"])
+    return Penalty.from_matrix(KDD_COSTS, list(KDD_CATEGORIES))
+
+
+def distinct_rows(data: TableData) -> npt.NDArray[np.int64]:
+    """(n,) Positions of the training rows, the first of those that are the same to their label."""
+    coded = [column.codes for column in data.train.words]
+    _, kind = np.unique(np.array(data.kinds), return_inverse=True)
+    whole = np.column_stack([data.train.numbers, *coded, kind])
+    # As bytes, which are sorted much faster than rows of numbers. -0.0 is the same value as 0.0.
+    lines = np.ascontiguousarray(whole + 0.0)
+    _, first = np.unique(lines.view([("", f"V{lines.shape[1] * 8}")]), return_index=True)
+    return np.sort(first).astype(np.int64)
 
 
 def load_table(name: str, data_dir: str | Path | None = None) -> TableData:
@@ -94,7 +114,7 @@ def read_table_data(wanted: Source, files: Files) -> TableData:
             tuple(marks),
             None,
             None,
-            Penalty.from_matrix(GERMAN_COSTS, ["good", "bad"]),
+            official_costs("german"),
         )
     category = {
         f"{kind}.": place for place, kinds in enumerate(KDD_CATEGORIES.values()) for kind in kinds
@@ -108,7 +128,7 @@ def read_table_data(wanted: Source, files: Files) -> TableData:
         tuple(mark.removesuffix(".") for mark in marks),
         test,
         _positions(test_marks, category, files.test[0]),
-        Penalty.from_matrix(KDD_COSTS, list(KDD_CATEGORIES)),
+        official_costs("kdd99"),
     )
 
 
@@ -120,6 +140,7 @@ def _read(
     at_numbers = [columns.index(name) for name in numbers]
     at_text = [columns.index(name) for name in text]
     values: list[list[float]] = []
+    blocks: list[npt.NDArray[np.float64]] = []
     words: list[list[str]] = []
     marks: list[str] = []
     # The same word is kept once, however many rows have it.
@@ -133,11 +154,16 @@ def _read(
             values.append([float(row[j]) for j in at_numbers])
         except ValueError:
             raise DataError(f"{path} is corrupt: line {line:,} has text among numbers.") from None
+        if len(values) == BLOCK:
+            blocks.append(np.array(values))
+            values.clear()
         words.append([known.setdefault(row[j], row[j]) for j in at_text])
         marks.append(known.setdefault(row[-1], row[-1]))
     if not marks:
         raise DataError(f"{path} has no rows.")
-    features = Features(Schema(numbers, text), np.array(values), np.array(words, dtype=object))
+    blocks += [np.array(values)] if values else []
+    found = np.concatenate(blocks)
+    features = Features.of(Schema(numbers, text), found, np.array(words, dtype=object))
     return features, marks
 
 

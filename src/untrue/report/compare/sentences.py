@@ -30,6 +30,7 @@ FEW = (
 )
 # So many methods with their settings are named in a sentence, if there are more.
 NAMED = 4
+WEIGHTED = "class-weighted"
 PICKED = "Each method's setting was picked on other repetitions than it is scored on."
 
 
@@ -141,6 +142,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
             "many on these test examples, so it looks better than it is."
         )
         sentences.append(text)
+    sentences += _of_the_data(comparison)
     if comparison.behind:
         sentences.append(
             f"Judged are the repetitions {_listed(map(str, sorted(comparison.seeds)))}, which "
@@ -148,6 +150,29 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
             "some of them and stand only in the table of every setting."
         )
     return tuple(sentences)
+
+
+def _of_the_data(comparison: Comparison) -> list[str]:
+    """What the test part is, and which two methods are one here."""
+    sentences = []
+    test = comparison.collected.info
+    if test.drawn_test:
+        sentences.append(
+            "The data have no test part of their own: each repetition draws a random fifth of the "
+            f"examples, {test.test_images:,} of them. These parts and what is trained on overlap "
+            "between repetitions, so that the intervals are somewhat too narrow."
+        )
+    else:
+        sentences.append(
+            "All repetitions are scored on the same test examples; they differ in what is held "
+            "back for validation and in what else the seed decides."
+        )
+    if WEIGHTED in comparison.methods:
+        sentences.append(
+            f"{WEIGHTED} at power 1 is cross-entropy of examples weighted by what missing them "
+            "costs: with costs by class the two are the same."
+        )
+    return sentences
 
 
 def _winner(comparison: Comparison, reference: Arm) -> str:

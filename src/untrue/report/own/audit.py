@@ -22,6 +22,7 @@ from untrue.tools.reading.hierarchies import group_order
 # A heat map of more classes than this shows those with the most errors only.
 MOST_CLASSES = 120
 FULL_MATRIX = 2000
+MOST_CONFUSIONS = 10
 
 
 def summary_table(found: AuditResult) -> Table:
@@ -40,7 +41,7 @@ def summary_table(found: AuditResult) -> Table:
     return Table(
         f"{found.summary.n:,} prediction{'s' * (found.summary.n != 1)} of "
         f"{found.penalty.n_classes} classes",
-        f"In brackets: 95 % bootstrap intervals. {zone_sentence(found)}",
+        f"In brackets: 95 % bootstrap intervals. {zone_sentence(found)}".strip(),
         tuple(columns),
         tuple(rows),
         strong=frozenset({0, 1}),
@@ -48,7 +49,9 @@ def summary_table(found: AuditResult) -> Table:
 
 
 def zone_sentence(found: AuditResult) -> str:
-    """What the zone is, in words."""
+    """What the zone is, in words; nothing where mistakes have no costs."""
+    if found.zone_above is None:
+        return ""
     if found.zone_above == 0:
         return "The zone: the mistakes that cost anything."
     return f"The zone: the mistakes that cost more than {number(found.zone_above)}."
@@ -96,7 +99,10 @@ def decision_sentence(found: AuditResult) -> str:
 def lead(found: AuditResult) -> str:
     """The finding in a sentence."""
     s = found.summary
-    start = f"{100 * s.accuracy:.1f} % of {s.n:,} answers are right; an answer costs "
+    start = f"{100 * s.accuracy:.1f} % of {s.n:,} answers are right"
+    if not found.by_cost:
+        return f"{start}. No costs were stated, so every mistake counts 1."
+    start += "; an answer costs "
     start += f"{number(s.expected_cost or 0.0)} on average."
     if s.costliest:
         row = s.costliest[0]
@@ -109,8 +115,9 @@ def lead(found: AuditResult) -> str:
 
 def audit_page(found: AuditResult) -> Page:
     """The whole audit as a page."""
-    tables: list[Part] = [summary_table(found), costliest(found.summary)]
-    matrices = [confusion_figure(found, cost=True), confusion_figure(found, cost=False)]
+    tables: list[Part] = [summary_table(found), confusions(found)]
+    sides = (True, False) if found.by_cost else (False,)
+    matrices = [confusion_figure(found, cost=cost) for cost in sides]
     sections = [
         Section("Summary", tuple(tables)),
         Section("Confusion matrix", tuple(figure for figure in matrices if figure)),
@@ -118,9 +125,12 @@ def audit_page(found: AuditResult) -> Page:
     if found.verdicts:
         sections.insert(1, Section("Budgets", tuple(map(str, found.verdicts))))
     changed = decision_table(found)
-    if changed is not None and found.calibration is not None:
+    if found.calibration is not None:
+        figure = reliability_figure(found)
         sections.append(
-            Section("Deciding by least expected cost", (changed, reliability_figure(found)))
+            Section("Calibration", (figure,))
+            if changed is None
+            else Section("Deciding by least expected cost", (changed, figure))
         )
     if found.notes:
         sections.append(Section("How the file was read", tuple(map(_sentence, found.notes))))
@@ -138,11 +148,14 @@ def facts(found: AuditResult) -> tuple[tuple[str, str], ...]:
     s = found.summary
     if s.abstained:
         named.append(("abstained", f"{s.abstained:,} ({100 * s.coverage:.1f} % answered)"))
+    costs = [
+        ("penalty", repr(found.penalty)),
+        ("fingerprint of the penalty", found.penalty.fingerprint[:16]),
+    ]
     return (
         ("file", found.source),
         *named,
-        ("penalty", repr(found.penalty)),
-        ("fingerprint of the penalty", found.penalty.fingerprint[:16]),
+        *(costs if found.by_cost else [("penalty", "none: every mistake counts 1")]),
         ("made by", f"untrue {untrue.__version__}"),
     )
 
@@ -154,7 +167,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         return None
     values = dense_counts(found.confusion)
     costs = found.penalty.matrix()
-    zone = None if cost else costs > found.zone_above
+    zone = None if cost or found.zone_above is None else costs > found.zone_above
     names = found.penalty.classes
     blocks: tuple[tuple[str, int, int], ...] = ()
     place = list(range(k))
@@ -190,6 +203,35 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         ),
     )
     return busiest(figure, MOST_CLASSES)
+
+
+def confusions(found: AuditResult) -> Table:
+    """The costliest kinds of error; without costs the most frequent ones."""
+    if found.by_cost:
+        return costliest(found.summary)
+    cells, names = found.confusion, found.penalty.classes
+    wrong = np.flatnonzero(cells.true != cells.predicted)
+    first = wrong[np.argsort(-cells.count[wrong], kind="stable")][:MOST_CONFUSIONS]
+    errors = found.summary.errors
+    return Table(
+        "The most frequent confusions",
+        f"Of {errors:,} errors." if errors else "There are no errors.",
+        (
+            Column("true"),
+            Column("predicted"),
+            Column("times", ",d"),
+            Column("of all errors (%)", ".1f"),
+        ),
+        tuple(
+            (
+                names[cells.true[i]],
+                names[cells.predicted[i]],
+                int(cells.count[i]),
+                100 * float(cells.count[i]) / errors,
+            )
+            for i in first.tolist()
+        ),
+    )
 
 
 def dense_counts(cells: Cells) -> npt.NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import untrue
-from untrue.budgets import DecisionRule, TestedRule
+from untrue.budgets import DecisionRule, Guarantee, TestedRule
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Folded, Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
@@ -78,13 +78,12 @@ def multipliers_table(rule: DecisionRule) -> Table:
     )
 
 
-def path_figure(rule: DecisionRule, b: int) -> Curves:
+def path_figure(found: Guarantee, b: int) -> Curves:
     """The rate of one budget along the path of the chosen rule, in the order of the tests."""
-    found = rule.guarantee
     verdict = found.verdicts[b]
     cost = verdict.budget.kind == "cost"
     unit = 1.0 if cost else 100.0
-    path = _path(rule)
+    path = _path(found)
     chosen = found.rule
     points = [
         (each, Point(step, unit * each.rates[b], marked=each is chosen))
@@ -116,10 +115,9 @@ def path_figure(rule: DecisionRule, b: int) -> Curves:
     )
 
 
-def price_figure(rule: DecisionRule) -> Curves:
+def price_figure(found: Guarantee) -> Curves:
     """Right answers along the path."""
-    found = rule.guarantee
-    path = _path(rule)
+    path = _path(found)
     points = tuple(
         Point(step, 100 * each.accuracy, marked=each is found.rule)
         for step, each in enumerate(path, start=1)
@@ -137,9 +135,8 @@ def price_figure(rule: DecisionRule) -> Curves:
     )
 
 
-def tested_table(rule: DecisionRule) -> Table:
+def tested_table(found: Guarantee) -> Table:
     """Every rule that was counted, path by path."""
-    found = rule.guarantee
     several = any(each.path for each in found.tested)
     rows: list[tuple[Cell, ...]] = []
     for t, each in enumerate(found.tested):
@@ -178,25 +175,29 @@ def tested_table(rule: DecisionRule) -> Table:
     )
 
 
+def tested_path(found: Guarantee) -> tuple[Part, ...]:
+    """Each budget and the right answers along the path, and every rule in numbers."""
+    paths = 1 + max(each.path for each in found.tested)
+    parts: list[Part] = [path_figure(found, b) for b in range(len(found.verdicts))]
+    if paths > 1:
+        parts.insert(
+            0,
+            f"{paths} paths were tested, each at its share of the level; this is the one of the "
+            "rule that was taken.",
+        )
+    return (*parts, price_figure(found), Folded("Every rule in numbers", (tested_table(found),)))
+
+
 def control_page(found: ControlledFile) -> Page:
     """Budgets, price and path as a page."""
     rule = found.rule
     guarantee = rule.guarantee
     listed = " and ".join(guarantee.budgets)
     held = "holds" if len(rule.budgets) == 1 else "hold, all together,"
-    paths = 1 + max(each.path for each in guarantee.tested)
-    figures: list[Part] = [path_figure(rule, b) for b in range(len(rule.budgets))]
-    if paths > 1:
-        figures.insert(
-            0,
-            f"{paths} paths were tested, each at its share of the level; this is the one of the "
-            "rule that was taken.",
-        )
-    figures += [price_figure(rule), Folded("Every rule in numbers", (tested_table(rule),))]
     sections = [
         Section("What is guaranteed", (_promise(rule), budgets_table(rule))),
         Section("What it costs", (price_table(rule), multipliers_table(rule))),
-        Section("The path that was tested", tuple(figures)),
+        Section("The path that was tested", tested_path(guarantee)),
     ]
     if found.notes:
         notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in found.notes)
@@ -232,9 +233,8 @@ def _promise(rule: DecisionRule) -> str:
     )
 
 
-def _path(rule: DecisionRule) -> list[TestedRule]:
+def _path(found: Guarantee) -> list[TestedRule]:
     """The rules of the path that the chosen one is on."""
-    found = rule.guarantee
     return [each for each in found.tested if each.path == found.rule.path]
 
 

@@ -16,10 +16,12 @@ from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import FULL_MATRIX, dense_counts
+from untrue.report.own.control import tested_path
 from untrue.report.own.measures import by_columns, signed
 from untrue.tools.fitting.fit import PLAIN
-from untrue.tools.tuning.judging import Setting, Trial, described, points, seen
+from untrue.tools.tuning.judging import Trial
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
+from untrue.tools.tuning.setting import Setting, described
 from untrue.tools.tuning.trainer import Recipe
 
 MOST_CLASSES = 60
@@ -30,34 +32,26 @@ STYLES = {PLAIN: LEAST_COST_STYLE} | {loss: style_of(loss) for loss in registry.
 
 
 def lead(found: TuneResult) -> str:
-    """The finding, its price in the first sentence; also when it is that nothing will do."""
+    """The finding; where nothing is kept, why, and what it would take."""
     how = described(found.setting, found.budgets)
     several = len(found.verdicts) > 1
-    many = "Every budget is" if several else "The budget is"
-    confidence = f"{100 * found.confidence:g} %"
-    if not found.met:
-        over = _over(found)
+    if found.why is not None:
         return (
-            f"No setting that was tried meets {'the budgets' if several else 'the budget'}"
-            f"{_and_drop(found)}; the closest {price(found)}. It is {how}: {over}. The model in "
-            "the folder is that one, and is marked as not keeping its budgets. "
-            f"The search ended because {found.stopped}."
-        )
-    if not found.kept:
-        failed = "; ".join(_not_confirmed(found))
-        return (
-            f"{many} kept on validation by what {price(found)}, but the {found.sizes[1]:,} "
-            f"held-out examples do not confirm it: {failed}. It is {how}."
+            f"{found.why} The closest {price(found)}. It is {how}. The model in the folder is that "
+            "one, and is marked as not keeping its budgets. The search ended because "
+            f"{found.stopped}."
         )
     if found.setting == Setting(Recipe()):
         which = "every budget" if several else "the budget"
         start = f"The plain model keeps {which} already: nothing needs to change."
     else:
+        many = "Every budget is" if several else "The budget is"
         start = f"{many} kept by what {price(found)}: {how}."
-    held = f"The {found.sizes[1]:,} held-out examples"
-    if found.proved:
-        return f"{start} {held} prove it at {confidence}."
-    return f"{start} {held} confirm it, but are too few to prove it at {confidence}."
+    hold = "they all hold" if several else "it holds"
+    return (
+        f"{start} With {100 * found.confidence:g} % confidence {hold} for new cases like these, as "
+        f"tested on {found.sizes[1]:,} held-out examples."
+    )
 
 
 def price(found: TuneResult) -> str:
@@ -70,42 +64,12 @@ def price(found: TuneResult) -> str:
     return f"{how} {abs(lost):.1f} points of accuracy ({before:.1f} % to {after:.1f} %)"
 
 
-def _and_drop(found: TuneResult) -> str:
-    if found.max_accuracy_drop is None:
-        return ""
-    return f" within an accuracy drop of {found.max_accuracy_drop:g} points"
-
-
-def _over(found: TuneResult) -> str:
-    trial = found.trial
-    parts = [
-        f"{verdict.budget} is at {seen(verdict)}"
-        for verdict, kept in zip(trial.verdicts, trial.kept, strict=True)
-        if not kept
-    ]
-    if found.max_accuracy_drop is not None and trial.drop > found.max_accuracy_drop:
-        parts.append(f"its accuracy is {points(-trial.drop)}")
-    return "; ".join(parts)
-
-
-def _not_confirmed(found: TuneResult) -> list[str]:
-    parts = [
-        f"{verdict.budget} is at {seen(verdict.held_out)}"
-        + (", perhaps by chance" if verdict.perhaps_by_chance else "")
-        for verdict in found.verdicts
-        if not verdict.confirmed
-    ]
-    if found.max_accuracy_drop is not None and found.drop > found.max_accuracy_drop:
-        parts.append(f"accuracy {signed(found.change, 100.0, '+.1f')} points")
-    return parts
-
-
 def budgets_table(found: TuneResult) -> Table:
     """Each budget and the accuracy: before, on validation, held out, and the verdict."""
     rows: list[tuple[Cell, ...]] = [
         (
             str(verdict.budget),
-            _verdict(verdict),
+            _verdict(verdict, found.kept),
             _short(verdict.held_out),
             _short(verdict.validation),
             _short(verdict.plain),
@@ -125,10 +89,11 @@ def budgets_table(found: TuneResult) -> Table:
     )
     return Table(
         "The budgets",
-        f"In brackets the {100 * found.confidence:g} % upper bounds, which decide on validation "
-        f"({found.sizes[0]:,} examples, each judged by a model that has not learned from it). The "
-        f"{found.sizes[1]:,} held-out examples were used for nothing else: 'proved' means that the "
-        "bound is within the limit there too, 'not proved' that they are too few for that.",
+        f"The {found.sizes[1]:,} held-out examples tested the rules, and were used for nothing "
+        "else. 'Kept' means that the true rates are within their limits, all together, with "
+        f"{100 * found.confidence:g} % confidence. In brackets upper bounds of that confidence, "
+        f"each by itself. On validation ({found.sizes[0]:,} examples, each answered by a model "
+        "that has not learned from it) they are estimates.",
         (
             Column("budget"),
             Column("verdict"),
@@ -152,14 +117,9 @@ def _short(verdict: Verdict) -> str:
     )
 
 
-def _verdict(verdict: BudgetVerdict) -> str:
-    if verdict.proved:
-        held = "proved"
-    elif verdict.confirmed:
-        held = "kept, not proved"
-    else:
-        held = "over, perhaps by chance" if verdict.perhaps_by_chance else "over"
-    return held if verdict.met else f"over on validation; {held}"
+def _verdict(verdict: BudgetVerdict, kept: bool) -> str:
+    ruling = verdict.held_out.ruling
+    return "kept" if kept else "within, by itself" if ruling == "kept" else ruling
 
 
 def steps(found: TuneResult) -> tuple[str, ...]:
@@ -169,8 +129,8 @@ def steps(found: TuneResult) -> tuple[str, ...]:
         many = (
             f" ({len(step.trials)} settings, the closest of them)" if len(step.trials) > 1 else ""
         )
-        here = found.chosen in step.trials
-        end = (" This one is kept." if found.met else " This is the closest.") if here else ""
+        here = number - 1 == found.step
+        end = " The held-out part tested the rules of this model." if here else ""
         parts.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
     return (*parts, f"It ended because {found.stopped}.")
 
@@ -183,8 +143,9 @@ def tune_page(found: TuneResult) -> Page:
         lead(found),
         (
             Section("Are the budgets kept?", tuple(first)),
+            Section("The path that was tested", tested_path(found.guarantee)),
             Section(
-                "Every setting that was tried",
+                "What was looked at",
                 tuple(_frontier(found, b) for b in range(len(found.verdicts))),
             ),
             Section("Steps of the search", steps(found)),
@@ -202,11 +163,11 @@ def facts(found: TuneResult) -> tuple[tuple[str, str], ...]:
         (
             "examples",
             f"{found.sizes[0]:,} to tune on, in {found.repetitions} repetitions; "
-            f"{found.sizes[1]:,} held out",
+            f"{found.sizes[1]:,} held out, {training['tuned']['held_out']}",
         ),
-        ("chosen" if found.met else "closest", found.setting.name),
-        ("settings tried", f"{len(found.trials):,}, of which {found.trained} took a training"),
-        ("confidence", f"{100 * found.confidence:g} %, one-sided"),
+        ("chosen" if found.kept else "closest", found.setting.name),
+        ("settings trained", f"{found.trained} beyond the plain one"),
+        ("confidence", f"{100 * found.confidence:g} %, of all budgets together"),
         ("penalty", repr(model.penalty)),
         *by_columns(model.costs),
         ("model", model.predictor.words()),
@@ -220,14 +181,15 @@ def metrics(found: TuneResult) -> dict[str, Any]:
     """The numbers for other programs."""
     return {
         "source": found.source,
-        "met": found.met,
         "kept": found.kept,
-        "proved": found.proved,
+        "why": found.why,
         "setting": found.setting.name,
         "max_accuracy_drop": found.max_accuracy_drop,
         "confidence": found.confidence,
         "tuned_on": found.sizes[0],
         "held_out": found.sizes[1],
+        "held_out_drawn": found.model.training["tuned"]["held_out"],
+        "seed": found.guarantee.seed,
         "accuracy": found.accuracy,
         "accuracy_change": {
             "value": found.change.value,
@@ -237,22 +199,21 @@ def metrics(found: TuneResult) -> dict[str, Any]:
         "budgets": [
             {
                 "budget": str(verdict.budget),
-                "met": verdict.met,
-                "confirmed": verdict.confirmed,
-                "proved": verdict.proved,
                 "validation": _numbers(verdict.validation),
                 "held_out": _numbers(verdict.held_out),
                 "plain": _numbers(verdict.plain),
             }
             for verdict in found.verdicts
         ],
+        "tested": len(found.guarantee.tested),
+        "passed": sum(rule.passed for rule in found.guarantee.tested),
         "notes": list(found.notes),
         "stopped": found.stopped,
         "seconds": round(found.seconds, 3),
         "trials": [
             {
                 "setting": trial.setting.name,
-                "met": trial.met,
+                "chance_to_fail": min(trial.failing, 1.0),
                 "accuracy": trial.accuracy,
                 "expected_cost": trial.expected_cost,
                 "budgets": [_numbers(verdict) for verdict in trial.verdicts],
@@ -273,18 +234,19 @@ def _frontier(found: TuneResult, b: int) -> Curves:
     unit = 1.0 if budget.kind == "cost" else 100.0
     allowed = found.max_accuracy_drop
     far = max(FAR_POINTS, 3 * (allowed or 0.0), found.trial.drop)
-    shown = [trial for trial in found.trials if trial.drop <= far]
-    left_out = len(found.trials) - len(shown)
+    every = [*found.trials, *([] if found.trial in found.trials else [found.trial])]
+    shown = [trial for trial in every if trial.drop <= far]
+    left_out = len(every) - len(shown)
 
     def at(trial: Trial) -> Point:
-        verdict, chosen = trial.verdicts[b], trial is found.trial
+        verdict, chosen = trial.verdicts[b], trial == found.trial
         stressed = chosen or trial is found.trials[0]
         return Point(
             100 * trial.accuracy,
             unit * verdict.upper,
             unit * verdict.rate if stressed else None,
             unit * verdict.upper if stressed else None,
-            label="closest" if chosen and not found.met else "",
+            label="closest" if chosen and not found.kept else "",
             marked=chosen,
         )
 
@@ -313,9 +275,10 @@ def _frontier(found: TuneResult, b: int) -> Curves:
     )
     return Curves(
         f"{budget}",
-        "Each point is one setting on validation. Settings below the limit"
+        "Each point is one rule on the examples tuned on, which chose the model whose rules were "
+        "tested. Rules below the limit"
         + (" and right of the least accuracy" if allowed is not None else "")
-        + " will do; of those the weakest is chosen. The bars of the plain and the chosen one "
+        + " were hoped for; the ringed one was taken. The bars of the plain and the ringed one "
         f"reach from what was seen up to its upper bound.{outside}",
         Axis("accuracy (%)"),
         Axis(f"upper bound of the {rate}", from_zero=True),

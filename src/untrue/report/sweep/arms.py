@@ -80,6 +80,11 @@ class Arms:
             "cross-entropy", 0.0, "argmax", zone_size=arm.zone_size, small_count=arm.small_count
         )
 
+    def least_cost(self, **wanted: object) -> Arm | None:
+        """The baseline decided by least expected cost."""
+        found = self.select(loss="cross-entropy", decision="least-cost", **wanted)
+        return found[0] if found else None
+
     def repetitions(self, arm: Arm) -> int:
         return len(self._rows.get(arm, {}))
 

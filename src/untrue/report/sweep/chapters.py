@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.lab.records import RunResult
+from untrue.losses.registry import style_of
 from untrue.metrics import Interval
-from untrue.report.document.figures import Figure, Series
+from untrue.report.document.figures import Figure, Point, Series
 from untrue.report.document.page import Folded, Part, Section
 from untrue.report.document.steps import ConfusionSteps
+from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Column, Table
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.rows import Collected
@@ -95,6 +97,24 @@ def beside_published(called: str) -> tuple[Column, Column, Column]:
 def plain(series: Iterable[Series | None]) -> tuple[Series, ...]:
     """The series that have points."""
     return tuple(s for s in series if s is not None and s.points)
+
+
+def against_alpha(
+    arms: Arms, measure: str, base: Arm, free: Arm | None, **wanted: object
+) -> list[Series]:
+    """A curve of each loss over alpha, from the baseline on; dashed, the least-cost decision."""
+    series = []
+    for loss in arms.losses():
+        chosen = [base, *arms.select(loss=loss, decision="argmax", **wanted)]
+        found = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
+        points = tuple(Point.at(alpha, value) for alpha, value in found if value is not None)
+        series.append(Series(loss, points, style=style_of(loss)))
+    mean = arms.mean(free, measure) if free else None
+    if mean is not None:
+        flat = tuple(Point.at(alpha, mean.value) for alpha in arms.values("alpha"))
+        name = "baseline, least-cost decision"
+        series.append(Series(name, flat, style=LEAST_COST_STYLE, dashed=True))
+    return series
 
 
 def runs(collected: Collected, arm: Arm, *, small_count: int | None = None) -> dict[int, RunResult]:

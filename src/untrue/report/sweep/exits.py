@@ -31,7 +31,7 @@ NAMES = {
 }
 PLAIN, ONE = "cross-entropy at every exit", "one exit, cross-entropy"
 # Of the table of early stopping; the figures have all thresholds.
-SHOWN = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0)
+SHOWN = (0.0, 0.2, 0.4, 0.8, 1.6, 2.4, 3.2, 5.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
                 "What each exit learned",
                 (*_exit_figures(arms, found, n_exits, stem), Item(f"{stem}-by-exit", by_exit)),
             ),
-            ("Stopping early", _stopping(arms, several, stem)),
+            ("Stopping early", _stopping(arms, found, stem)),
         ),
         short=by_exit,
     )
@@ -191,6 +191,7 @@ def _by_exit(collected: Collected, arms: Arms, found: list[Variant], n_exits: in
 
 
 def _stopping(arms: Arms, found: Iterable[Variant], stem: str) -> tuple[Item, ...]:
+    alone = next((each for each in found if each.name == ONE), None)
     found = [each for each in found if _stops(arms, each)]
     if not found:
         return ()
@@ -207,11 +208,17 @@ def _stopping(arms: Arms, found: Iterable[Variant], stem: str) -> tuple[Item, ..
             ]
             points = [Point.at(x, y) for x, y in pairs if x is not None and y is not None]
             series.append(Series(each.name, tuple(points), style=each.style))
+        whole = _by_least_cost(arms, alone, measure)
+        if alone is not None and whole is not None:
+            ends = (0.0, max(point.x for each in series for point in each.points))
+            points = [Point(x, whole.value) for x in ends]
+            series.insert(0, Series(alone.name, tuple(points), style=alone.style, dashed=True))
         figure = Curves(
             title=f"{called[0].upper()}{called[1:]} against multiplications saved",
             see="The further right and down, the better. On the left the last exit answers "
             "everything, on the right the first. Answers are those of least expected cost (1 "
             "inside the super-class, 5 across), at the first exit where that is below a threshold. "
+            "Dashed: the network with one exit, which saves nothing. "
             f"{repetitions(arms, [each.arm for each in found])}",
             x=Axis("multiplications saved (%)"),
             y=Axis(f"{called}{form}", positive=True),
@@ -275,6 +282,14 @@ def _stops(arms: Arms, variant: Variant) -> list[Arm]:
         )
         if stop.threshold is not None
     ]
+
+
+def _by_least_cost(arms: Arms, alone: Variant | None, measure: str) -> Interval | None:
+    """Of the network with one exit, its answers those of least expected cost."""
+    if alone is None:
+        return None
+    decided = arms.select(decision="least-cost", loss=alone.arm.loss, exits=1)
+    return arms.mean(decided[0], measure) if decided else None
 
 
 def _seconds_saved(arms: Arms, stop: Arm, whole: Arm) -> Interval | None:

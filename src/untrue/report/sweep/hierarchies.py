@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.losses.registry import style_of
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
-from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.sweep.alpha_slider import hierarchy_slider
 from untrue.report.sweep.arms import Arm, Arms
 from untrue.report.sweep.chapters import (
     Chapter,
     Item,
+    against_alpha,
     as_text,
     beside_published,
     plain,
@@ -73,12 +72,6 @@ def paper_name(collected: Collected, experiment: str = "hierarchy") -> str:
     return f"{collected.sweep.data}_{experiment}"
 
 
-def least_cost(arms: Arms, small_count: int | None = None) -> Arm | None:
-    """The baseline decided by least expected cost."""
-    found = arms.select(loss="cross-entropy", decision="least-cost", small_count=small_count)
-    return found[0] if found else None
-
-
 def best(arms: Arms, loss: str | None = None) -> Arm | None:
     """The trained arm with the lowest coarse error."""
     treated = [
@@ -97,7 +90,7 @@ def _lead(arms: Arms) -> str:
         return f"{total} % total error, {coarse} % coarse error, {inside} % of the errors inside"
 
     sentences = [f"The baseline has {place(BASE)} the right super-class."]
-    after, free = best(arms), least_cost(arms)
+    after, free = best(arms), arms.least_cost(small_count=None)
     if after is not None:
         sentences.append(
             f"The lowest coarse error of the trained losses, {after.loss} at alpha "
@@ -112,20 +105,10 @@ def _lead(arms: Arms) -> str:
 def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
     name_of_paper = paper_name(collected)
     alphas = arms.values("alpha")
-    free = least_cost(arms)
+    free = arms.least_cost(small_count=None)
     items = []
     for measure, called, see in MEASURES:
-        series = []
-        for loss in arms.losses():
-            chosen = [BASE, *arms.select(loss=loss, decision="argmax")]
-            ours = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
-            points = tuple(Point.at(alpha, value) for alpha, value in ours if value is not None)
-            series.append(Series(loss, points, style=style_of(loss)))
-        mean = arms.mean(free, measure) if free else None
-        if mean is not None:
-            flat = tuple(Point.at(alpha, mean.value) for alpha in alphas)
-            name = "baseline, least-cost decision"
-            series.append(Series(name, flat, style=LEAST_COST_STYLE, dashed=True))
+        series = against_alpha(arms, measure, BASE, free)
         for style, loss in enumerate(arms.losses(), start=4):
             theirs = [
                 (a, published_value(name_of_paper, measure, loss=loss, alpha=a)) for a in alphas

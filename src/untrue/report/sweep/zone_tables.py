@@ -45,12 +45,6 @@ def shown_size(arms: Arms) -> int:
     return full[len(full) // 2]
 
 
-def least_cost(arms: Arms, size: int) -> Arm | None:
-    """The baseline decided by least expected cost."""
-    found = arms.select(loss="cross-entropy", decision="least-cost", zone_size=size)
-    return found[0] if found else None
-
-
 def table(collected: Collected, arms: Arms, size: int) -> Table:
     """Every arm of one zone size."""
     chosen = arms.select(zone_size=size)
@@ -68,7 +62,7 @@ def table(collected: Collected, arms: Arms, size: int) -> Table:
         )
         for arm in chosen
     ]
-    free = least_cost(arms, size)
+    free = arms.least_cost(zone_size=size)
     costs = f" The least-cost decision is made with costs {free.costs}." if free else ""
     theirs = published_value(
         f"masked_zone_{collected.sweep.data}", "total_error_pct", loss="", alpha=0.0
@@ -99,7 +93,7 @@ def short(arms: Arms, sizes: list[int]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for size in sizes:
         base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
-        free = least_cost(arms, size)
+        free = arms.least_cost(zone_size=size)
         treated = [a for a in arms.select(zone_size=size, decision="argmax") if not a.is_baseline]
         rows += [
             (

@@ -12,6 +12,7 @@ from untrue.report.sweep.chapters import (
     Block,
     Chapter,
     Item,
+    against_alpha,
     as_float,
     as_text,
     plain,
@@ -21,7 +22,7 @@ from untrue.report.sweep.chapters import (
 from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import published_value
 from untrue.report.sweep.rows import Collected
-from untrue.report.sweep.zone_tables import TOLERANCE, best, least_cost, short, shown_size, table
+from untrue.report.sweep.zone_tables import TOLERANCE, best, short, shown_size, table
 
 ERRORS = Axis("test errors in the zone (images)", from_zero=True)
 TOTAL = Axis("total test error (%)", positive=True)
@@ -73,7 +74,7 @@ def _evidence(arms: Arms, sizes: list[int], stem: str) -> tuple[Item, ...]:
 
 def _lead(arms: Arms, size: int) -> str:
     before = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
-    after, free = best(arms, size), least_cost(arms, size)
+    after, free = best(arms, size), arms.least_cost(zone_size=size)
     sentences = [
         f"In a zone of {size} cells the baseline makes {as_text(arms.mean(before, 'zone_errors'))} "
         f"test errors at a total error of {as_text(arms.mean(before, 'total_error_pct'), '.2f')} %."
@@ -139,7 +140,7 @@ def _against_size(
 
 def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
     """With one zone size only: measures against alpha, one curve per loss."""
-    free = least_cost(arms, size)
+    free = arms.least_cost(zone_size=size)
     base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
     alphas = arms.values("alpha")
     items = []
@@ -147,18 +148,7 @@ def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
         ("zone_errors", ERRORS, f"Errors in a zone of {size} cells", "zone-errors"),
         ("total_error_pct", TOTAL, "Total error", "total-error"),
     ):
-        series = []
-        for loss in arms.losses():
-            chosen = [base, *arms.select(loss=loss, decision="argmax", zone_size=size)]
-            found = [(arm.alpha, arms.mean(arm, measure)) for arm in chosen]
-            points = tuple(Point.at(alpha, value) for alpha, value in found if value is not None)
-            series.append(Series(loss, points, style=style_of(loss)))
-        mean = arms.mean(free, measure) if free else None
-        if mean is not None:
-            points = tuple(Point.at(alpha, mean.value) for alpha in alphas)
-            series.append(
-                Series("baseline, least-cost decision", points, LEAST_COST_STYLE, dashed=True)
-            )
+        series = against_alpha(arms, measure, base, free, zone_size=size)
         counted = [base, *arms.select(decision="argmax", zone_size=size)]
         figure = Curves(
             title=title,
@@ -194,7 +184,9 @@ def _frontier(arms: Arms, size: int) -> Curves:
         series.append(
             Series(loss, tuple(p for p in points if p), style=style_of(loss), joined=True)
         )
-    series.append(single(least_cost(arms, size), "baseline, least-cost decision", LEAST_COST_STYLE))
+    series.append(
+        single(arms.least_cost(zone_size=size), "baseline, least-cost decision", LEAST_COST_STYLE)
+    )
     return Curves(
         title=f"What fewer errors in the zone cost (zone of {size} cells)",
         see="The lower left is best: few errors in the zone at a low total error. Numbers at the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,9 +24,15 @@ from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.zone import zone_threshold
+from untrue.tools.auditing.equal_costs import (
+    check_without_costs,
+    counts_alike,
+    equal_costs,
+    never_true,
+)
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.reading.columns import Columns
-from untrue.tools.reading.json_numbers import plain
+from untrue.tools.reading.json_numbers import numbers_text
 from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, predictions_of
 from untrue.tools.reading.row_costs import check_by_class
 
@@ -61,9 +66,10 @@ class Decision:
 class AuditResult:
     """What `audit` found.
 
-    zone_above   errors that cost more than this are "in the zone"
+    by_cost      whether mistakes have costs; else each counts 1, and nothing is measured by cost
+    zone_above   errors that cost more than this are "in the zone"; None without costs
     groups       super-classes, (k,), when a hierarchy has any; group_names in their order
-    calibration  only with probabilities, as is decision
+    calibration  only with probabilities, as is decision, which needs costs too
     examples     errors by cell, named by the file's column of names or by row
     verdicts     on the budgets, if any were given
     notes        what the reader should know about how the file was read
@@ -72,7 +78,8 @@ class AuditResult:
     source: str
     columns: Columns
     penalty: Penalty
-    zone_above: float
+    by_cost: bool
+    zone_above: float | None
     summary: Summary
     confusion: Cells
     group_names: tuple[str, ...]
@@ -90,7 +97,7 @@ class AuditResult:
             "truth": self.columns.truth,
             "predicted": self.columns.predicted,
             "probs": list(self.columns.probs or ()),
-            "penalty": self.penalty.fingerprint,
+            "penalty": self.penalty.fingerprint if self.by_cost else None,
             "zone_above": self.zone_above,
             "summary": self.summary.as_dict(),
             "budgets": [
@@ -125,8 +132,7 @@ class AuditResult:
 
     def save(self, path: str | Path) -> Path:
         """Write the numbers as JSON."""
-        text = json.dumps(plain(self.as_dict()), indent=1, allow_nan=False)
-        return place_text(Path(path), f"{text}\n")
+        return place_text(Path(path), numbers_text(self.as_dict()))
 
     def __str__(self) -> str:
         return str(self.summary)
@@ -155,8 +161,9 @@ def audit(
 
     data, y  a file of predictions (.csv, .parquet); or answers (N,) or probabilities (N, k), and
              the true labels (N,)
-    penalty  what mistakes cost. Labels of a file are matched with its classes by name, and so are
-             names in arrays; whole numbers there are positions
+    penalty  what mistakes cost; without it each counts 1, and nothing is measured by cost.
+             Labels of a file are matched with its classes by name, and so are names in arrays;
+             whole numbers there are positions
              With costs of each row (a `FormulaPenalty`, by columns of the file or of `cost_columns`
              beside arrays; or an `ExamplePenalty` of these), what was paid is counted by row
     rule     of `control`, in place of a penalty and budgets: whether its budgets still
@@ -167,8 +174,8 @@ def audit(
     budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence` (that of the
              rule, else 95 %)
     """
-    if (rule is None) == (penalty is None):
-        raise ArgumentError("`audit` needs either a `penalty` or a `rule`, which brings its own.")
+    if rule is not None and penalty is not None:
+        raise ArgumentError("Give either a `penalty` or a `rule`, which brings its own costs.")
     stated = [Budget.of(budget) for budget in budgets]
     if rule is not None:
         if stated or hierarchy is not None or zone_above is not None:
@@ -179,7 +186,17 @@ def audit(
         penalty, zone_above = rule.penalty, rule.meaning.zone_above
         groups = rule.meaning.groups
         hierarchy = groups if isinstance(groups, Hierarchy) else None
-    assert penalty is not None
+    columns: dict[str, Any] = {
+        "truth": truth,
+        "predicted": predicted,
+        "probs": probs,
+        "delimiter": delimiter,
+        "classes": classes,
+    }
+    if penalty is None:
+        check_without_costs(stated, zone_above)
+    by_cost = penalty is not None and not (rule is not None and counts_alike(rule.penalty))
+    known = penalty or equal_costs(data, y, hierarchy, **columns)
     if confidence is None:
         confidence = 0.95 if rule is None else rule.guarantee.confidence
     check_count("resamples", resamples, most=MOST_RESAMPLES)
@@ -187,21 +204,19 @@ def audit(
     read = predictions_of(
         data,
         y,
-        penalty,
+        known,
         cost_columns=cost_columns,
-        truth=truth,
-        predicted=predicted,
-        probs=probs,
-        delimiter=delimiter,
-        classes=classes,
+        **columns,
     )
     if rule is not None and read.probs is not None and read.columns.predicted is None:
         read = _decided(read, rule)
+    if penalty is None and hierarchy is None and classes is None:
+        read = replace(read, notes=(*read.notes, *never_true(read)))
     penalty = read.penalty
     if hierarchy is None and isinstance(penalty, TreePenalty):
         hierarchy = penalty.hierarchy
     grouped = super_classes(hierarchy) if hierarchy is not None else None
-    above = zone_threshold(penalty, zone_above)
+    above = zone_threshold(penalty, zone_above) if by_cost else None
     k = penalty.n_classes
     check_by_class(stated, read.each)
     silent = np.bincount(read.true[read.predicted < 0], minlength=k)
@@ -219,8 +234,8 @@ def audit(
             costs = read.each.take(answered)
         return cells, summary(
             counted,
-            penalty=costs,
-            zone=zone_pairs(cells, penalty, above),
+            penalty=costs if by_cost else None,
+            zone=None if above is None else zone_pairs(cells, penalty, above),
             groups=None if grouped is None else grouped[1],
             hierarchy=hierarchy,
             resamples=resamples,
@@ -242,6 +257,7 @@ def audit(
             top=(1, 5) if few else (),
         )
         calibration = reliability(read.probs, read.true)
+    if read.probs is not None and above is not None:
         # Where no answer was given there is none to compare with.
         best = decide(read.probs, dense(penalty) if read.each is None else read.each)
         least = np.where(read.predicted < 0, -1, best)
@@ -260,6 +276,7 @@ def audit(
         source=read.source,
         columns=read.columns,
         penalty=penalty,
+        by_cost=by_cost,
         zone_above=above,
         summary=found,
         confusion=cells,

@@ -40,11 +40,11 @@ UNSEEN = "a category not seen in training"
 @dataclass(frozen=True, slots=True)
 class Checked:
     """How a graph did: examples, answers that agree with `untrue predict`, the greatest difference
-    of a probability."""
+    of a probability, None for a graph that has none."""
 
     examples: int
     agree: int
-    greatest: float
+    greatest: float | None
 
 
 def feeds(exported: Exported, source: Source, model: Model) -> dict[str, npt.NDArray[Any]]:
@@ -83,12 +83,14 @@ def check_onnx(exported: Exported, model: Model, source: Source | None = None) -
         exported.content, options, providers=["CPUExecutionProvider"]
     )
     names = [port.name for port in exported.outputs]
-    label, index, probs, scores = session.run(names, feeds(exported, source, model))
+    label, index, *middle, scores = session.run(names, feeds(exported, source, model))
+    probs = middle[0] if middle else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrueWarning)  # of categories that are unseen on purpose
         ours = model.scores(source.inputs(model.preprocessing), source=str(source.path))
     _hold("scores", scores, ours, SCORES_CLOSE * max(1.0, float(np.abs(ours).max())))
-    _hold("probs", probs, class_probs(scores, model.link, model.temperature), PROBS_CLOSE)
+    if probs is not None:
+        _hold("probs", probs, class_probs(scores, model.link, model.temperature), PROBS_CLOSE)
     expected = _decided(exported, scores, probs)
     if not np.array_equal(index, expected):
         raise UntrueError(
@@ -98,13 +100,14 @@ def check_onnx(exported: Exported, model: Model, source: Source | None = None) -
     named = np.array([*model.classes, label[index < 0][0] if (index < 0).any() else ""], object)
     if not np.array_equal(label, named[index]):
         raise UntrueError("The graph names its answers wrongly; it was not written.")
-    by_ours = class_probs(ours, model.link, model.temperature)
+    by_ours = None if probs is None else class_probs(ours, model.link, model.temperature)
     agree = int((index == _decided(exported, ours, by_ours)).sum())
-    return Checked(len(index), agree, float(np.abs(probs - by_ours).max()))
+    greatest = None if by_ours is None else float(np.abs(middle[0] - by_ours).max())
+    return Checked(len(index), agree, greatest)
 
 
-def _decided(exported: Exported, scores: FloatArray, probs: FloatArray) -> Any:
-    if exported.decision == "argmax":
+def _decided(exported: Exported, scores: FloatArray, probs: FloatArray | None) -> Any:
+    if exported.decision == "argmax" or probs is None:
         return argmax(scores)
     return decide(probs, exported.costs, exported.abstain_cost)
 
@@ -132,7 +135,7 @@ def drawn(exported: Exported, model: Model) -> Source:
     text = np.empty((DRAWN, len(columns)), dtype=object)
     for j, known in enumerate(columns):
         text[:, j] = rng.choice(np.array([*known, None, UNSEEN], dtype=object), DRAWN)
-    found = Features(rules.schema, numbers, text)
+    found = Features.of(rules.schema, numbers, text)
     return TableSource(Path("drawn examples"), found, None, kind="npz table" if array else "table")
 
 

@@ -38,11 +38,16 @@ from untrue.tools.reading.preprocess import TablePreprocessing
 MOST_CLASSES, MOST_WITH_POSTERIOR = 5_000, 256
 PIXELS = ("uint8", "float32")
 IMAGES = "images"
+OUTPUTS = ("predicted", "index", "probs", "scores")
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A graph: its bytes, its inputs and outputs in order, and how it decides."""
+    """A graph: its bytes, its inputs and outputs in order, and how it decides.
+
+    outputs: the answer, its position, probabilities and scores; without probabilities where those
+        go by columns of the data
+    """
 
     content: bytes
     inputs: tuple[Port, ...]
@@ -70,11 +75,11 @@ def export_onnx(
         raise ArgumentError(
             "Answers at nodes of a hierarchy are not exported; untrue.predict has them."
         )
-    if model.costs is not None:
+    if model.costs is not None and decision != "argmax":
         raise ArgumentError(
-            "The model has costs by columns, "
-            f"{listed(model.costs.columns)}, which a graph cannot hold; fit it with costs by "
-            "class, or use untrue.predict."
+            f"The model has costs by columns, {listed(model.costs.columns)}, which a graph cannot "
+            "hold: export it with --decide argmax, fit it with costs by class, or use "
+            "untrue.predict."
         )
     if abstain_cost is not None and not 0 <= abstain_cost < math.inf:
         raise ArgumentError(f"`abstain_cost` must be a number of at least 0; got {abstain_cost!r}.")
@@ -88,20 +93,17 @@ def export_onnx(
     inputs, scores = _add_scores(graph, model, pixels)
     names = [port.name for port in inputs]
     k = len(model.classes)
-    outputs = (
-        Port(free_name("predicted", names), str),
-        Port(free_name("index", names), np.int64),
-        Port(free_name("probs", names), np.float64, (k,)),
-        Port(free_name("scores", names), np.float64, (k,)),
-    )
-    label, index, probs, kept = (port.name for port in outputs)
+    label, index, probs, kept = (free_name(name, names) for name in OUTPUTS)
+    outputs = [Port(label, str), Port(index, np.int64), Port(kept, np.float64, (k,))]
     graph.add("Identity", scores, out=kept)
-    found = add_probs(graph, scores, model.link, model.temperature)
-    graph.add("Identity", found, out=probs)
+    if _has_probs(model):
+        outputs.insert(2, Port(probs, np.float64, (k,)))
+        found = add_probs(graph, scores, model.link, model.temperature)
+        graph.add("Identity", found, out=probs)
     if decision == "argmax":
         add_argmax(graph, scores, index)
     else:
-        add_least_cost(graph, found, costs.matrix(), abstain_cost, index)
+        add_least_cost(graph, probs, costs.matrix(), abstain_cost, index)
     answers = graph.put([*model.classes, abstained_text(model.classes)])
     # Position -1 is the last: no answer.
     graph.add("Gather", answers, index, axis=0, out=label)
@@ -115,7 +117,12 @@ def export_onnx(
     for key, value in about.items():
         made.metadata_props.add(key=key, value=value)
     content: bytes = made.SerializeToString()
-    return Exported(content, tuple(inputs), outputs, decision, abstain_cost, costs)
+    return Exported(content, tuple(inputs), tuple(outputs), decision, abstain_cost, costs)
+
+
+def _has_probs(model: Model) -> bool:
+    """Not where the probabilities behind a model's scores go by costs of each example."""
+    return model.costs is None or model.link is None or not model.link.moves
 
 
 def write_onnx(exported: Exported, path: Path) -> Path:

@@ -7,9 +7,9 @@ rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.newton import threads
+from untrue.optional import import_library
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import (
@@ -88,6 +89,28 @@ class BoosterPredictor:
         return f"{self.library}, {self.rounds} rounds, {self.width} columns"
 
 
+class _LastData:
+    """What LightGBM made of the examples of the last training: the next may be on the same ones.
+
+    It stays behind when a learner is sent to another process.
+    """
+
+    def __init__(self) -> None:
+        self.key: tuple[Any, ...] = ()
+        self.sets: tuple[Any, Any] | None = None
+
+    def __reduce__(self) -> tuple[type[_LastData], tuple[()]]:
+        return _LastData, ()
+
+    def get(self, *key: Any, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """What was made of the very objects of `key`, or is made now."""
+        same = len(key) == len(self.key) and all(map(operator.is_, key, self.key))
+        if self.sets is None or not same:
+            self.key, self.sets = (), None  # first, so that both are not there at once
+            self.key, self.sets = key, make()
+        return self.sets
+
+
 @dataclass(frozen=True, slots=True)
 class BoosterLearner:
     """A library, its settings, and which columns hold codes of categories."""
@@ -98,6 +121,7 @@ class BoosterLearner:
     width: int
     categorical: tuple[int, ...]
     encoding: Encoding = "codes"
+    last: _LastData = field(default_factory=_LastData, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -180,7 +204,7 @@ class _CostByRound:
         if not self.best or value < self.values[self.best - 1]:
             self.best = done
         if self._tell is not None:
-            self._tell(Progress(done, self._how.rounds, 1, 1, value, value))
+            self._tell(Progress(done, self._how.rounds, 1, 1, value, value, rounds=True))
         return self.over
 
     @property
@@ -263,10 +287,13 @@ def _train_lightgbm(
             init_score=np.tile(start, (len(rows), 1)),
             categorical_feature=chosen,
             reference=reference,
-        )
+        ).construct()
 
-    train = data(parts.train)
-    watched = data(parts.validation, train)
+    def both() -> tuple[Any, Any]:
+        train = data(parts.train)
+        return train, data(parts.validation, train)
+
+    train, watched = learner.last.get(inputs, labels, parts, weights, make=both)
 
     def cost(scores: Any, _: Any) -> tuple[str, float, bool]:
         costs.see(np.asarray(scores).reshape(-1, learner.n_classes))
@@ -360,7 +387,7 @@ def _log_shares(labels: IntArray, k: int) -> FloatArray:
 
 def _library(name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        return import_library(name)
     except ImportError:
         raise MissingDependencyError(
             f"A model of boosted trees needs {name}, which is missing: "

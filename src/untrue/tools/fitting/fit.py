@@ -32,18 +32,18 @@ from untrue.tools.fitting.learners import (
     choose_model,
     softmax_temperature,
 )
-from untrue.tools.fitting.link import Link, class_probs
+from untrue.tools.fitting.link import Link, class_probs, many_outside
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import FitResult, Variant
-from untrue.tools.fitting.start import read_start
+from untrue.tools.fitting.start import read_start, rows_digest
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.labels import answer_labels
 from untrue.tools.reading.row_costs import RowCosts, by_class, source_costs, training_scale
 from untrue.tools.reading.sources import (
     Labels,
     Preprocessing,
     Source,
-    answer_labels,
     as_source,
     class_positions,
 )
@@ -53,8 +53,6 @@ from untrue.training.splits import split_by_share
 
 PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
-# So many examples without a posterior are worth a note.
-MANY_OUTSIDE = 0.05
 
 
 def fit(
@@ -137,6 +135,7 @@ def fit(
     else:
         start.check(source, penalty.classes, parts, seed)
         learner, preprocessing, inputs = start.prepare(source, settings)
+        start.check_rows(inputs, labels, parts)
     name = _name(loss, alpha)
     wanted = {name: loss}
     if baseline and loss != PLAIN:
@@ -162,7 +161,7 @@ def fit(
             made[each] = _in_units(made[each], scale)
         predictor = made[each].predictor
         link = Link(its_loss, alpha, penalty, scale)
-        held_back = link.logits(predictor.logits(inputs[parts.validation]), validation)
+        held_back, outside = link.read(predictor.logits(inputs[parts.validation]), validation)
         temperature = softmax_temperature(each, held_back, labels[parts.validation])
         scores = predictor.logits(inputs[parts.test])
         probs = class_probs(scores, link, temperature, test)
@@ -192,6 +191,7 @@ def fit(
             "train": len(parts.train),
             "validation": len(parts.validation),
             "test": len(parts.test),
+            **({} if choice.boosted else {"rows_sha256": rows_digest(inputs, labels, parts)}),
             **({} if start is None else {"start_from": start.record()}),
         },
     )
@@ -207,12 +207,7 @@ def fit(
         why=choice.why,
         labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
-        notes=_doubts(
-            fitted.predictor.logits(inputs[parts.validation]),
-            link,
-            labels[parts.validation],
-            validation,
-        ),
+        notes=_doubts(held_back, outside, labels[parts.validation], alpha),
     )
 
 
@@ -254,14 +249,18 @@ def prepare(
 
         preprocessing = source.fit_preprocessing(train, "codes")
         assert isinstance(preprocessing, TableCodes)
+        inputs = source.inputs(preprocessing)
+        # Before the library comes, which with all it imports takes as much memory as many a table.
+        source.release()
         booster = booster_learner(
             choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical
         )
-        return booster, preprocessing, source.inputs(preprocessing)
+        return booster, preprocessing, inputs
     from untrue.tools.fitting.network import network_learner
 
     preprocessing = source.fit_preprocessing(train)
     inputs = source.inputs(preprocessing)
+    source.release()
     network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
     return network, preprocessing, inputs
 
@@ -336,22 +335,13 @@ def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
-def _doubts(
-    scores: FloatArray, link: Link, labels: IntArray, each: ExamplePenalty | None
-) -> tuple[str, ...]:
-    """Reasons not to trust the probabilities."""
-    logits = link.logits(scores, each)
+def _doubts(logits: FloatArray, outside: float, labels: IntArray, alpha: float) -> tuple[str, ...]:
+    """Reasons not to trust the probabilities; outside: the share of scores that stand for none."""
     within = known_within(logits, *temperature_interval(logits, labels))
     doubt = trust(len(labels), within)
     found = [] if doubt is None else [f"{doubt}; more data, or a larger --validation-share, help"]
-    outside = link.outside(scores, each)
-    if outside > MANY_OUTSIDE:
-        found.append(
-            f"for {100 * outside:.0f} % of the validation examples no class probabilities fit "
-            f"behind what training by costs made of them (alpha {link.alpha:g}); the nearest are "
-            "taken. A smaller alpha helps"
-        )
-    return tuple(found)
+    many = many_outside(outside, alpha, "validation examples")
+    return tuple(found if many is None else [*found, many])
 
 
 def _measured(

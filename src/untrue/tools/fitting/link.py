@@ -18,17 +18,21 @@ from untrue.decision import Temperature, invert
 from untrue.decision.posteriors import Inverted, Loss
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
-from untrue.penalty import ExamplePenalty, Penalty
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
 # What is not probable at all keeps a logarithm.
 LEAST = 1e-300
+# So many examples without a posterior are worth a note.
+MANY_OUTSIDE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """The loss a model was trained by, its alpha, and the penalty as it was trained with.
 
-    scale: what costs of each example were multiplied by in training; they are given beside scores
+    scale     what costs of each example were multiplied by in training; they are given beside
+              scores
+    formulas  that those costs are by, where they are other than the model's own
 
     There is nothing to undo for alpha 0, and nothing that can be undone for alpha 1.
     """
@@ -37,6 +41,7 @@ class Link:
     alpha: float
     penalty: Penalty
     scale: float = 1.0
+    formulas: FormulaPenalty | None = None
 
     @property
     def moves(self) -> bool:
@@ -51,20 +56,14 @@ class Link:
             return scores.astype(np.float64)
         return np.asarray(np.log(np.maximum(self._inverted(scores, each).probs, LEAST)))
 
-    def outside(
+    def read(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
-    ) -> float:
-        """The share of examples whose scores stand for no class probabilities."""
-        if not self.moves or not len(scores):
-            return 0.0
-        return float(self._inverted(scores, each).outside.mean())
-
-    def read(self, scores: npt.NDArray[np.floating[Any]]) -> tuple[FloatArray, float]:
-        """`logits` and `outside` of the same scores, found together."""
+    ) -> tuple[FloatArray, float]:
+        """`logits`, and the share of examples whose scores stand for no class probabilities."""
         check_finite(scores, "Example")
         if not self.moves or not len(scores):
             return scores.astype(np.float64), 0.0
-        found = self._inverted(scores, None)
+        found = self._inverted(scores, each)
         logits = np.asarray(np.log(np.maximum(found.probs, LEAST)))
         return logits, float(found.outside.mean())
 
@@ -86,6 +85,16 @@ def class_probs(
     check_finite(scores, "Example")
     logits = scores.astype(np.float64) if link is None else link.logits(scores, each)
     return np.asarray(Temperature(temperature)(logits), dtype=np.float64)
+
+
+def many_outside(share: float, alpha: float, which: str) -> str | None:
+    """A sentence where many scores, of `which` examples, stand for no class probabilities."""
+    if share <= MANY_OUTSIDE:
+        return None
+    return (
+        f"for {100 * share:.0f} % of the {which} no class probabilities fit behind what training "
+        f"by costs made of them (alpha {alpha:g}); the nearest are taken. A smaller alpha helps"
+    )
 
 
 def check_finite(scores: npt.NDArray[np.floating[Any]], what: str) -> None:

@@ -63,6 +63,6 @@ class Model:
         return class_probs(self.scores(inputs, source=source), self.link, self.temperature, each)
 
 
-def argmax(probs: FloatArray) -> IntArray:
+def argmax(probs: npt.NDArray[np.floating[Any]]) -> IntArray:
     """The most probable class of each row."""
     return np.asarray(probs.argmax(axis=1), dtype=np.int64)

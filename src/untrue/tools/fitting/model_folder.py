@@ -6,6 +6,7 @@ preprocessing.json   how data become inputs
 penalty.json         what mistakes cost
 decision.json        the costs it decides by, where it does (`untrue tune`)
 costs.json           costs by columns of the data, where they are; penalty.json has their means
+trained.json         the costs it was trained by, where they are others (`untrue tune`)
 metrics.json         how it did on the test part
 page.html            the same to look at
 """
@@ -41,6 +42,7 @@ FORMAT = 1
 CHECKED = ("preprocessing.json", "penalty.json")
 DECISION = "decision.json"
 COSTS = "costs.json"
+TRAINED = "trained.json"
 MODEL = "model.json"
 PREPROCESSING: dict[str, type[TablePreprocessing | TableCodes | ImagePreprocessing]] = {
     "table": TablePreprocessing,
@@ -148,6 +150,9 @@ def save_model(
             model.decision.save(inside / DECISION)
         if model.costs is not None:
             model.costs.save(inside / COSTS)
+        trained = _trained_by(model)
+        if trained is not None:
+            trained.save(inside / TRAINED)
         if metrics is not None:
             _write_json(inside / "metrics.json", metrics)
         if extra is not None:
@@ -166,6 +171,7 @@ def save_model(
                 "loss": model.link.loss,
                 "alpha": model.link.alpha,
                 "scale": model.link.scale,
+                "own_costs": trained is not None,
             },
             "training": dict(model.training),
             "files": {file.name: _digest(file.read_bytes()) for file in sorted(inside.iterdir())},
@@ -181,6 +187,8 @@ def load_model(folder: Path) -> Model:
     content = _read_description(folder)
     more = [DECISION] if content["decides"] else []
     more += [COSTS] if content["by_columns"] else []
+    link = content["link"]
+    more += [TRAINED] if isinstance(link, dict) and link.get("own_costs") else []
     file_name = str(content["model"].get("file"))
     for name in (*CHECKED, file_name, *more):
         file = folder / name
@@ -209,13 +217,15 @@ def _model(folder: Path, content: Mapping[str, Any]) -> Model:
     penalty = Penalty.load(folder / "penalty.json")
     decision = load_any(folder / DECISION) if content["decides"] else None
     costs = FormulaPenalty.load(folder / COSTS) if content["by_columns"] else None
-    for name, stated in ((DECISION, decision), (COSTS, costs)):
+    link = _link(content["link"], folder, penalty)
+    trained = None if link is None else link.formulas or link.penalty
+    for name, stated in ((DECISION, decision), (COSTS, costs), (TRAINED, trained)):
         if stated is not None and stated.classes != penalty.classes:
             raise ValueError(f"{name} is about other classes")
-    if isinstance(decision, FormulaPenalty) and not (
-        costs and set(decision.columns) <= set(costs.columns)
-    ):
-        raise ValueError(f"{DECISION} is by other columns than the costs")
+        if isinstance(stated, FormulaPenalty) and not (
+            costs and set(stated.columns) <= set(costs.columns)
+        ):
+            raise ValueError(f"{name} is by other columns than the costs")
     described = content["model"]
     predictor = load_predictor(described, (folder / described["file"]).read_bytes())
     if predictor.file != described["file"] or penalty.n_classes != predictor.n_classes:
@@ -235,7 +245,7 @@ def _model(folder: Path, content: Mapping[str, Any]) -> Model:
         penalty=penalty,
         preprocessing=preprocessing,
         predictor=predictor,
-        link=_link(content["link"], penalty),
+        link=link,
         temperature=temperature,
         target=target,
         training=training,
@@ -244,13 +254,26 @@ def _model(folder: Path, content: Mapping[str, Any]) -> Model:
     )
 
 
-def _link(content: Any, penalty: Penalty) -> Link | None:
+def _trained_by(model: Model) -> Penalty | FormulaPenalty | None:
+    """The costs a model was trained by, where they are other than its own."""
+    link = model.link
+    if link is None:
+        return None
+    if link.formulas is not None:
+        return link.formulas
+    return None if link.penalty == model.penalty else link.penalty
+
+
+def _link(content: Any, folder: Path, penalty: Penalty) -> Link | None:
     if content is None:
         return None
+    trained = load_any(folder / TRAINED) if content["own_costs"] else penalty
     loss, alpha, scale = str(content["loss"]), float(content["alpha"]), float(content["scale"])
     if not 0 <= alpha <= 1 or not 0 < scale < math.inf:
         raise ValueError(f"alpha {alpha}, scale {scale}")
-    return Link(loss, alpha, penalty, scale)
+    if isinstance(trained, FormulaPenalty):
+        return Link(loss, alpha, penalty, scale, trained)
+    return Link(loss, alpha, trained, scale)
 
 
 def _read_description(folder: Path) -> dict[str, Any]:

@@ -118,7 +118,8 @@ def predict(
         costs, more = _given_costs(penalty, model, source, cost_columns)
         columns |= more
     scores = model.scores(source.inputs(model.preprocessing), source=str(source.path))
-    each = None if own is None else own.examples
+    trained = None if model.link is None else model.link.formulas
+    each = None if own is None else own.of(trained or own.stated)
     probs = class_probs(scores, model.link, model.temperature, each)
     if decision == "argmax":
         predicted = argmax(scores)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, listed
+from untrue.metrics.inputs import IntArray
 from untrue.tools.fitting.learners import Choice, Learner
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import load_model
@@ -18,6 +20,9 @@ from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.sources import Preprocessing, Source, TableSource
 from untrue.training import Settings, continued
 from untrue.training.splits import Split
+
+# So many rows of inputs are hashed at once.
+HASHED = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,12 +82,28 @@ class StartModel:
                 "same data, seed and shares."
             )
 
+    def check_rows(self, inputs: npt.NDArray[Any], labels: IntArray, parts: Split) -> None:
+        """Refuse other rows in a split of the same sizes: some that are held out now may be among
+        those that the model has learned from."""
+        known = self.model.training.get("rows_sha256")
+        if known is None:
+            raise ArgumentError(
+                f"`start_from` {self.where} does not record which rows it learned from, so rows "
+                "held out now may be among them. Go on from a model of `untrue fit`."
+            )
+        if known != rows_digest(inputs, labels, parts):
+            raise ArgumentError(
+                f"`start_from` {self.where} learned from other rows, or from these in another "
+                "order, so rows held out now may be among those it learned from. Give the file it "
+                "was fitted to, unchanged; or leave `start_from` out and train anew."
+            )
+
     def _check_columns(self, source: Source) -> None:
         """The weights belong to columns by their place: each must be what it was."""
         preprocessing = self.model.preprocessing
         if not isinstance(source, TableSource) or isinstance(preprocessing, ImagePreprocessing):
             return
-        known, now = preprocessing.schema, source.features.schema
+        known, now = preprocessing.schema, source.schema
         if (known.numbers, known.categories) == (now.numbers, now.categories):
             return
         lost = [name for name in known.names if name not in now.names]
@@ -109,7 +130,9 @@ class StartModel:
         preprocessing = self.model.preprocessing
         start = Weights(predictor.content())
         learner = NetworkLearner(predictor.spec, settings, start=start)
-        return learner, preprocessing, source.inputs(preprocessing)
+        inputs = source.inputs(preprocessing)
+        source.release()
+        return learner, preprocessing, inputs
 
     def record(self) -> dict[str, Any]:
         """Where a model came from, for its record."""
@@ -118,8 +141,25 @@ class StartModel:
         return {"weights_sha256": digest, "loss": known.get("loss"), "alpha": known.get("alpha")}
 
 
+def rows_digest(inputs: npt.NDArray[Any], labels: IntArray, parts: Split) -> str:
+    """SHA-256 of the rows that a model learns from and watches, with their labels, in order."""
+    digest = hashlib.sha256()
+    for part in (parts.train, parts.validation):
+        digest.update(f"{inputs.dtype} {(len(part), *inputs.shape[1:])}".encode())
+        for start in range(0, len(part), HASHED):
+            rows = part[start : start + HASHED]
+            digest.update(np.ascontiguousarray(inputs[rows]).data)
+            digest.update(np.ascontiguousarray(labels[rows], dtype=np.int64).data)
+    return digest.hexdigest()
+
+
 def read_start(given: Model | str | Path) -> StartModel:
     """A model, or the folder of one; refuses one that is no network."""
+    if not isinstance(given, Model | str | Path):
+        raise ArgumentError(
+            f"`start_from` must be a model, or the folder of one; got {given!r}. Give "
+            "`fit(...).model`, or the folder that `untrue fit --out` wrote."
+        )
     model = given if isinstance(given, Model) else load_model(Path(given))
     where = "the model given" if isinstance(given, Model) else str(given)
     kind = model.predictor.description()["kind"]

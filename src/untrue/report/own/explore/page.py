@@ -52,7 +52,7 @@ def explore_page(found: Exploration, options: Mapping[str, str | None]) -> str:
 
 def content(found: Exploration, options: Mapping[str, str | None]) -> dict[str, Any]:
     """What the scripts compute with; bytes are in base 64."""
-    given = [found.source]
+    given = [Path(found.source).name]
     for name, value in options.items():
         given += [] if value is None else [f"--{name}", value]
     return {
@@ -72,7 +72,9 @@ def carried(found: Exploration) -> str:
     """How much of the file stands in the page, in a sentence."""
     n, total = len(found.true), int(found.counts.sum())
     examples = f"{n:,} of {total:,} examples" if n < total else f"all {n:,} examples"
-    text = f"This page carries {examples} of {found.source}, {len(found.classes)} classes"
+    text = (
+        f"This page carries {examples} of {Path(found.source).name}, {len(found.classes)} classes"
+    )
     if n < total:
         text += (
             ", drawn by class: all of a rare class, some of a common one. Counts and shares are "
@@ -89,7 +91,7 @@ def facts(found: Exploration) -> tuple[tuple[str, str], ...]:
     span = found.columns[0]
     span += f" to {found.columns[-1]}" if len(found.columns) > 1 else ""
     return (
-        ("file", found.source),
+        ("file", Path(found.source).name),
         ("truth", found.truth),
         ("probabilities", span),
         *(("note", note) for note in found.notes),

@@ -1,0 +1,188 @@
+"""Which recipe is recommended, by the rows of all comparisons."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from benchmarks import chosen_strengths, commit_comparison, recipes, shown_comparisons
+from benchmarks.pages import read
+from benchmarks.recipe_studies import COMPARED, FREE, Recipe, Study, compared, recommended
+
+from untrue.errors import ArgumentError
+from untrue.losses.registry import CROSS_ENTROPY
+from untrue.metrics.intervals import Interval
+
+CALIBRATED = "least-cost-calibrated"
+OURS = Recipe("bilinear", "0.6", "posterior")
+OTHER = Recipe("log-bilinear", "0.3", "posterior")
+
+
+def row(seed: int, loss: str, alpha: float, decision: str, cost: float) -> dict[str, str]:
+    numbers = {"seed": seed, "alpha": alpha, "expected_cost": cost}
+    texts = {"loss": loss, "decision": decision, "strength": ""}
+    return texts | {name: str(value) for name, value in numbers.items()}
+
+
+def study(
+    name: str, ours: Interval, *, repetitions: int = 3, best: tuple[Recipe, ...] = (OURS, FREE)
+) -> Study:
+    nothing = Interval(0.0, 0.0, 0.0, 0.95)
+    return Study(name, repetitions, {FREE: nothing, OURS: ours}, frozenset(best))
+
+
+LESS, TIED, MORE = (Interval(value, value - 1.0, value + 1.0, 0.95) for value in (-4.0, -0.5, 4.0))
+
+
+def test_costs_are_paired_by_repetition_and_in_percent_of_the_free_rule() -> None:
+    free, ours = (1.0, 2.0, 3.0), (0.9, 1.8, 2.7)
+    rows = [row(s, "cross-entropy", 0.0, "least-cost-calibrated", c) for s, c in enumerate(free)]
+    rows += [row(s, "bilinear", 0.6, "posterior", c) for s, c in enumerate(ours)]
+    # What is not calibrated, or lacks a repetition, is no recipe here.
+    rows += [row(s, "cross-entropy", 0.0, "least-cost", 0.1) for s in range(3)]
+    rows += [row(0, "bilinear", 0.9, "argmax", 0.1)]
+    found = compared("some", rows)
+    assert found is not None
+    assert set(found.changes) == {FREE, OURS}
+    change = found.changes[OURS]
+    assert change.value == pytest.approx(-10.0)
+    # Differences of -0.1, -0.2 and -0.3, whose standard deviation is 0.1; t of two degrees.
+    half = 4.302653 * 0.1 / math.sqrt(3) / 2.0 * 100
+    assert change.high - change.value == pytest.approx(half, rel=1e-5)
+    assert compared("none", rows[3:]) is None
+
+
+def test_who_is_beaten_beyond_an_interval_is_not_best_or_tied() -> None:
+    rows = []
+    for seed, shift in enumerate((0.0, 0.01, 0.02)):
+        rows.append(row(seed, "cross-entropy", 0.0, "least-cost-calibrated", 1.0))
+        rows.append(row(seed, "cross-entropy", 0.0, "argmax", 1.5 + shift))
+        rows.append(row(seed, "bilinear", 0.6, "posterior", 0.99 + 2 * shift))
+    found = compared("some", rows)
+    assert found is not None
+    assert found.best == {FREE, OURS}
+
+
+def test_a_recipe_is_recommended_that_gains_twice_and_never_loses() -> None:
+    assert recommended([study("a", LESS), study("b", LESS)]) is None
+    assert recommended([study(name, LESS) for name in "abc"]) == OURS
+    assert recommended([study("a", LESS), study("b", LESS), study("c", TIED)]) == OURS
+    assert recommended([study("a", LESS), study("b", LESS), study("c", MORE)]) == FREE
+    assert recommended([study("a", LESS), study("b", TIED), study("c", TIED)]) == FREE
+    worse = [study("a", LESS), *(study(name, LESS, best=(OTHER,)) for name in "bc")]
+    assert recommended(worse) == FREE
+    # Not tried on most, or on fewer than three: nothing to go by.
+    without = Study("d", 3, {FREE: TIED}, frozenset({FREE}))
+    assert recommended([*(study(name, LESS) for name in "abc"), without]) == OURS
+    assert recommended([*(study(name, LESS) for name in "abc"), without, without, without]) == FREE
+    assert recommended([study("a", LESS), study("b", LESS), without]) == FREE
+    # Two repetitions say nothing for or against it.
+    few = study("d", MORE, repetitions=2)
+    assert recommended([*(study(name, LESS) for name in "abc"), few]) == OURS
+
+
+def test_of_several_the_cheapest_in_the_mean_is_recommended() -> None:
+    found = []
+    for name in "abc":
+        base = study(name, LESS, best=(OURS, OTHER))
+        other = Interval(-6.0, -7.0, -5.0, 0.95)
+        found.append(Study(name, 3, {**base.changes, OTHER: other}, base.best))
+    assert recommended(found) == OTHER
+
+
+def test_the_page_says_what_is_recommended_and_where_the_free_rule_is_beaten() -> None:
+    won = recipes.text([study(name, LESS) for name in "abc"])
+    assert "**Recommended: bilinear 0.6, posterior.**" in won
+    assert "| bilinear 0.6, posterior | **-4.0 ± 1.0** | **-4.0 ± 1.0** | **-4.0 ± 1.0** " in won
+    assert "| 3, 0, 0 | 3 of 3 |" in won
+    lost = recipes.verdict([study("a", LESS), study("b", TIED), study("c", MORE)])
+    assert "The free rule stays the first choice" in lost
+    assert "on a (1, the least bilinear 0.6, posterior, -4.0 ± 1.0 %); none on b and c." in lost
+    assert "No recipe is recommended yet" in recipes.verdict([study("a", LESS)])
+
+
+def test_methods_of_the_studies_are_read_as_they_are_named() -> None:
+    from benchmarks.example_costs import METHODS as BY_EXAMPLE
+    from benchmarks.german import METHODS, TWINS
+
+    decisions = {"argmax": "most probable"}
+    for method in (*METHODS, *BY_EXAMPLE):
+        name = method.name.replace(", by class", "").replace(" by class", "")
+        if "by row" in name:
+            continue
+        learner, (loss, decision) = chosen_strengths._method(name)
+        assert learner == ("LightGBM" if "LightGBM" in method.name else "linear")
+        weighted = method.training.loss == "weighted"
+        assert loss == ("examples weighted by cost" if weighted else method.training.loss)
+        assert decision == decisions.get(method.decision, method.decision)
+    assert all(twin.split(",")[0] in ("LightGBM", "logistic regression") for twin in TWINS.values())
+    assert "LightGBM, least cost" not in TWINS
+
+
+def test_seeds_that_are_not_paired_have_the_interval_of_two_means() -> None:
+    def of(cost: float, spread: float) -> dict[str, str]:
+        return {"test_cost": str(cost), "test_cost_sd": str(spread), "seeds": "4"}
+
+    change = chosen_strengths._unpaired(of(0.55, 0.03), of(0.5, 0.04))
+    assert change.value == pytest.approx(10.0)
+    # The third quantile of Student's t, times the spread of a difference of two means of four.
+    assert change.high - 10.0 == pytest.approx(100 * 3.182446 * 0.05 / 2 / 0.5, rel=1e-5)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    place = tmp_path / "runs"
+    for folder in ("tables", "figures"):
+        (place / folder).mkdir(parents=True)
+    (place / "rows.csv").write_text("seed\n0\n")
+    (place / "tables" / "compare-german-methods.md").write_text("| method |\n")
+    (place / "tables" / "compare-german-methods.csv").write_text("method\n")
+    (place / "figures" / "a.png").write_bytes(b"png")
+    command = "untrue compare --data german --data-dir '/home/me/my data' --out=/tmp/x --seed 1"
+    sweep = {"done": 2, "expected": 2, "command": command, "finding": "None wins."}
+    (place / "report.json").write_text(json.dumps({"sweeps": [sweep]}))
+    return place
+
+
+def test_a_comparison_is_put_into_the_documentation_whole(runs: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "german").mkdir(parents=True)
+    (docs / "german" / "old.md").write_text("old")
+    place = commit_comparison.put(runs, "german", docs)
+    assert sorted(file.name for file in place.iterdir()) == [
+        *("a.png", "compare-german-methods.md", "finding.md", "rows.csv")
+    ]
+    assert [file.name for file in docs.iterdir()] == ["german"]
+    text = shown_comparisons.shown(docs)
+    assert "untrue compare --data german --data-dir DATA --out=DIR --seed 1\n" in text
+    assert "None wins.\n\n| method |\n" in text
+    assert "**KDD Cup 1999, boosted trees.** Not measured yet." in text
+
+
+def test_a_comparison_that_is_not_whole_is_not_put_anywhere(runs: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    with pytest.raises(ArgumentError, match="small letters, digits and dashes"):
+        commit_comparison.put(runs, "../german", docs)
+    with pytest.raises(ArgumentError, match=r"holds no report\.json"):
+        commit_comparison.put(tmp_path, "german", docs)
+    report = json.loads((runs / "report.json").read_text())
+    report["sweeps"][0]["done"] = 1
+    (runs / "report.json").write_text(json.dumps(report))
+    with pytest.raises(ArgumentError, match="1 of 2 models are there"):
+        commit_comparison.put(runs, "german", docs)
+    assert not docs.exists()
+
+
+def test_committed_tables_are_of_the_rows_beside_them() -> None:
+    found = {path.parent: read(path) for path in COMPARED.glob("*/rows.csv")}
+    assert found
+    for place, rows in found.items():
+        free = [r for r in rows if (r["loss"], r["decision"]) == (CROSS_ENTROPY, CALIBRATED)]
+        mean = sum(float(r["expected_cost"]) for r in free) / len(free)
+        (table,) = place.glob("*-methods.md")
+        (line,) = [line for line in table.read_text().splitlines() if "**ce+cost**" in line]
+        shown = line.split("|")[2].strip(" *").split(" ")[0]
+        digits = len(shown.split(".")[1])
+        assert float(shown) == pytest.approx(mean, abs=0.51 * 10**-digits), place.name
