@@ -26,7 +26,6 @@ after a change of the code start with another cache.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import time
 import warnings
@@ -37,7 +36,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import record
+from benchmarks import control_tables, record
 from benchmarks.pools import MAKERS, Pool, pools
 from untrue import BudgetError, DecisionRule, Penalty, control
 from untrue.budgets import resolve_all
@@ -306,12 +305,7 @@ def main() -> None:
     parser.add_argument("--pool", action="append", choices=list(MAKERS), help="else all")
     parser.add_argument("--data", type=Path, default=None, help="folder of the data sets' files")
     parser.add_argument("--cache", type=Path, default=Path("out/control"))
-    parser.add_argument("--table", action="store_true", help="only show what the results say")
     options = parser.parse_args()
-    if options.table:
-        with (record.RESULTS / "control.csv").open(newline="") as file:
-            print(summary(list(csv.DictReader(file))))
-        return
     kept = options.cache / "rows.jsonl"
     for size in map(int, options.sizes.split(",")):
         for pool in pools(options.cache, options.data, options.pool or list(MAKERS)):
@@ -329,36 +323,7 @@ def main() -> None:
     wanted = (options.draws, min(options.draws, options.rival_draws))
     rows = [row for row in known(kept).values() if row["draws"] in wanted]
     print(record.write("control", sorted(rows, key=_place)))
-
-
-def summary(rows: list[dict[str, str]]) -> str:
-    """Each method over all rows, and over those in which it and ours have rules, as Markdown."""
-    lines = [
-        "| method | rows | draws with a rule (%) | over a limit, worst row (%) | rows that hold | "
-        "right answers against ours (points) | no answer (%) |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    case = ("pool", "examples", "budgets")
-    ours = {tuple(row[c] for c in case): row for row in rows if row["method"] == "untrue"}
-    for method in METHODS:
-        own = [row for row in rows if row["method"] == method]
-        both = [
-            (row, mine)
-            for row in own
-            if row["right"] and (mine := ours[tuple(row[c] for c in case)])["right"]
-        ]
-        if not both:
-            continue
-        given = 100 * np.mean([float(row["with_rule"]) for row in own])
-        worst = 100 * max(float(row["over"]) for row in own)
-        held = sum(row["holds"] == "True" for row in own)
-        change = 100 * np.mean([float(row["right"]) - float(mine["right"]) for row, mine in both])
-        silent = 100 * np.mean([float(row["no_answer"]) for row, _ in both])
-        lines.append(
-            f"| {method} | {len(own)} | {given:.0f} | {worst:.1f} | {held} | {change:+.1f} | "
-            f"{silent:.1f} |"
-        )
-    return "\n".join(lines)
+    print(control_tables.PAGE.update())
 
 
 def known(kept: Path) -> dict[str, dict[str, object]]:

@@ -6,13 +6,12 @@ results; the benchmarks do so themselves when they end. A test holds page and re
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables import Row, results
+from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
+from benchmarks.record import RESULTS
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 # Elkan, SIGKDD Explorations 1, 2000.
 KDD_PUBLISHED = {
     "winner (published)": 0.2331,
@@ -28,7 +27,6 @@ STATLOG = {
     'always "bad" (Statlog)': 0.700,
     "C4.5 (Statlog)": 0.985,
 }
-NOT_YET = "Not measured yet.\n"
 
 
 def main() -> None:
@@ -37,20 +35,7 @@ def main() -> None:
 
 def update() -> Path:
     """Write every table into the page."""
-    text = PAGE.read_text()
-    for name in TABLES:
-        text = replaced(text, name)
-    temporary = PAGE.with_suffix(".partial")
-    temporary.write_text(text)
-    return temporary.replace(PAGE)
-
-
-def replaced(text: str, name: str) -> str:
-    """A page with the table of some results as they are now."""
-    rows = results(name)
-    table = TABLES[name](rows) if rows else NOT_YET
-    pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
-    return re.sub(pattern, lambda found: found[1] + table + found[2], text, flags=re.DOTALL)
+    return PAGE.update()
 
 
 def kdd_table(rows: Sequence[Row]) -> str:
@@ -77,7 +62,7 @@ def kdd_table(rows: Sequence[Row]) -> str:
     (kept,) = [row for row in rows if row["chosen"] == "True"]
     best = min(rows, key=lambda row: float(row["test_cost"]))
     return (
-        f"{_markdown(lines)}\nOf {len(rows)} candidates the training file chose {_name(kept)}: "
+        f"{in_markdown(lines)}\nOf {len(rows)} candidates the training file chose {_name(kept)}: "
         f"**{_with_sd(kept)}** on the test file. {below} of the {len(rows)} are below the winner's "
         f"0.2331 there; the least is {_name(best)}, {_with_sd(best)}. After ± stands the standard "
         f"deviation over {kept['seeds']} seeds.\n"
@@ -90,17 +75,58 @@ def german_table(rows: Sequence[Row]) -> str:
 
 
 def example_table(rows: Sequence[Row]) -> str:
-    """Mean costs in marks, with intervals."""
-    return _credit(rows, ".0f", {})
+    """Mean costs in marks, with intervals: a table a design, and what costs by row add."""
+    parts = []
+    for design in dict.fromkeys(row["design"] for row in rows):
+        own = [row for row in rows if row["design"] == design]
+        means = " and ".join(f"{float(own[0][name]):,.0f}" for name in ("accepted", "refused"))
+        parts.append(
+            f"**{design.capitalize()}** (mean costs {means} marks).\n\n{_credit(own, '.0f', {})}\n"
+            f"{by_row_sentence(own)}\n"
+        )
+    return "\n".join(parts)
+
+
+def by_row_sentence(rows: Sequence[Row]) -> str:
+    """What a method costs less or more by row than by class, of all that are there both ways."""
+    twins = [row for row in rows if row.get("twin")]
+    (free,) = [row for row in twins if row["twin"] == row["reference"]]
+    less: list[str] = []
+    more: list[str] = []
+    open_: list[str] = []
+    for row in twins:
+        side = less if float(row["twin_difference_high"]) < 0 else more
+        if float(row["twin_difference_low"]) <= 0 <= float(row["twin_difference_high"]):
+            side = open_
+        side.append(f"{row['method']} {_change(row, '+.1f', 'twin_difference')}")
+    verdict = next(
+        words
+        for words, names in (
+            ("**helps the free rule**", less),
+            ("**harms the free rule**", more),
+            ("is **not shown to help the free rule**", open_),
+        )
+        if any(name.startswith(free["method"]) for name in names)
+    )
+    named = [
+        f"{words} {len(names)}{' (' + '; '.join(names) + ')' if names else ''}"
+        for words, names in (("costs less in", less), ("more in", more))
+    ]
+    return (
+        f"Taking each applicant's own costs {verdict}: LightGBM decided by row costs "
+        f"{_change(free, '+.1f', 'twin_difference')} marks beside the same by class. Of "
+        f"{len(twins)} methods that are there by row and by class, by row {', '.join(named)}; of "
+        f"{len(open_)} the interval holds 0."
+    )
 
 
 def boosting_table(rows: Sequence[Row]) -> str:
     """Times and memory as ratios, beside what was aimed at."""
-    lines = [["what", "seconds", "ratio", "aim: at most", "peak memory over the numbers"]]
-    for row in rows:
-        peak = row.get("peak_over_numbers", "")
-        lines.append([row["what"], row["seconds"], row["ratio"], row.get("aim", ""), peak])
-    return _markdown(lines)
+    head = ["what", "seconds", "ratio", "aim: at most", "peak memory over the numbers"]
+    columns = ["what", "seconds", "ratio", "aim", "peak_over_numbers", "aim_over_numbers"]
+    lines = [[*head, "aim: at most"]]
+    lines += [[row.get(name) or "" for name in columns] for row in rows]
+    return in_markdown(lines)
 
 
 def _credit(rows: Sequence[Row], digits: str, published: dict[str, float]) -> str:
@@ -113,15 +139,14 @@ def _credit(rows: Sequence[Row], digits: str, published: dict[str, float]) -> st
         lines.append([name, format(cost, digits), "", ""])
     often = f"Times repeated: {rows[0]['repetitions']}, {rows[0]['folds']} folds each."
     return (
-        f"{_markdown(lines)}\n{often} Intervals are over applicants, their costs averaged over the "
-        "repetitions; differences are paired.\n"
+        f"{in_markdown(lines)}\n{often} Intervals are over applicants, their costs averaged over "
+        "the repetitions; differences are paired.\n"
     )
 
 
-def _change(row: Row, digits: str) -> str:
-    value, low, high = (
-        format(float(row[n]), digits) for n in ("difference", "difference_low", "difference_high")
-    )
+def _change(row: Row, digits: str, name: str = "difference") -> str:
+    names = (name, f"{name}_low", f"{name}_high")
+    value, low, high = (format(float(row[n]), digits) for n in names)
     return f"{value} ({low} to {high})"
 
 
@@ -138,17 +163,15 @@ def _with_sd(row: Row) -> str:
     return f"{float(row['test_cost']):.4f} ± {float(row['test_cost_sd']):.4f}"
 
 
-def _markdown(lines: Sequence[Sequence[str]]) -> str:
-    head, *body = (f"| {' | '.join(cells)} |" for cells in lines)
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *body, ""])
-
-
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "kdd99": kdd_table,
-    "german": german_table,
-    "example_costs": example_table,
-    "boosting": boosting_table,
-}
+PAGE = Page(
+    DOCS / "benchmarks.md",
+    {
+        "kdd99": Source(RESULTS / "kdd99.csv", kdd_table),
+        "german": Source(RESULTS / "german.csv", german_table),
+        "example_costs": Source(RESULTS / "example_costs.csv", example_table),
+        "boosting": Source(RESULTS / "boosting.csv", boosting_table),
+    },
+)
 
 
 if __name__ == "__main__":

@@ -258,35 +258,44 @@ def rows_of(
     *,
     digits: int,
     more: Mapping[str, object],
+    twins: Mapping[str, str] | None = None,
 ) -> list[dict[str, object]]:
     """A row a method from costs (repetitions, methods, N): the mean and 95 % intervals.
 
     Intervals are over applicants (bootstrap of their costs, averaged over the repetitions), also of
     the difference to the method `reference`, on the same applicants and folds.
+    twins: methods with another of their own that they are set against as well.
     """
-    by_row = costs.mean(axis=0)
-    base = by_row[[method.name for method in methods].index(reference)]
+    by_row = dict(zip((method.name for method in methods), costs.mean(axis=0), strict=True))
     rng = np.random.default_rng(0)
-    drawn = rng.integers(by_row.shape[1], size=(2000, by_row.shape[1]))
+    drawn = rng.integers(costs.shape[2], size=(2000, costs.shape[2]))
+
+    def interval(prefix: str, each: Floats) -> dict[str, object]:
+        low, high = np.quantile(each[drawn].mean(axis=1), [0.025, 0.975])
+        return {
+            f"{prefix}low": round(float(low), digits),
+            f"{prefix}high": round(float(high), digits),
+        }
+
+    def change(prefix: str, name: str, other: str) -> dict[str, object]:
+        each = by_row[name] - by_row[other]
+        return {prefix: round(float(each.mean()), digits), **interval(f"{prefix}_", each)}
+
     found: list[dict[str, object]] = []
-    for m, method in enumerate(methods):
-        low, high = np.quantile(by_row[m][drawn].mean(axis=1), [0.025, 0.975])
-        change = by_row[m] - base
-        below, above = np.quantile(change[drawn].mean(axis=1), [0.025, 0.975])
+    for m, (name, each) in enumerate(by_row.items()):
+        several = len(costs) > 1
+        spread = round(float(costs[:, m].mean(axis=1).std(ddof=1)), digits) if several else ""
+        twin = (twins or {}).get(name)
         found.append(
             {
-                "method": method.name,
-                "mean_cost": round(float(by_row[m].mean()), digits),
-                "low": round(float(low), digits),
-                "high": round(float(high), digits),
-                "sd_of_repetitions": round(float(costs[:, m].mean(axis=1).std(ddof=1)), digits)
-                if len(costs) > 1
-                else "",
-                "difference": round(float(change.mean()), digits),
-                "difference_low": round(float(below), digits),
-                "difference_high": round(float(above), digits),
+                "method": name,
+                "mean_cost": round(float(each.mean()), digits),
+                **interval("", each),
+                "sd_of_repetitions": spread,
+                **change("difference", name, reference),
                 "reference": reference,
                 "repetitions": len(costs),
+                **({} if twin is None else {"twin": twin, **change("twin_difference", name, twin)}),
                 **more,
             }
         )

@@ -6,15 +6,11 @@ results; the benchmarks do so themselves when they end. A test holds page and re
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import record
-
-PAGE = Path(__file__).parent.parent / "docs" / "kernels.md"
-Row = Mapping[str, str]
+from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
+from benchmarks.record import RESULTS
 
 # What a column shows, by the names of a size's candidates; the least, if there are several.
 BILINEAR = {
@@ -38,28 +34,7 @@ def main() -> None:
 
 def update() -> Path:
     """Write every table into the page."""
-    text = PAGE.read_text()
-    for name in TABLES:
-        text = replaced(text, name)
-    temporary = PAGE.with_suffix(".partial")
-    temporary.write_text(text)
-    return temporary.replace(PAGE)
-
-
-def replaced(text: str, name: str) -> str:
-    """A page with the table of some results as they are now."""
-    table = TABLES[name](results(name))
-    pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
-    return re.sub(pattern, lambda found: found[1] + table + found[2], text, flags=re.DOTALL)
-
-
-def results(name: str) -> list[Row]:
-    """What was measured last; nothing if nothing was."""
-    path = record.RESULTS / f"{name}.csv"
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return PAGE.update()
 
 
 def table_of_losses(rows: Sequence[Row]) -> str:
@@ -83,7 +58,7 @@ def table_of_losses(rows: Sequence[Row]) -> str:
                 for candidates in columns.values()
             ]
             lines.append([form, f"{k:,}", f"{n:,}", *cells])
-    return _markdown(lines)
+    return in_markdown(lines)
 
 
 def table_of_heads(rows: Sequence[Row]) -> str:
@@ -93,7 +68,7 @@ def table_of_heads(rows: Sequence[Row]) -> str:
         sizes = [f"{int(row[name]):,}" for name in ("examples", "classes")]
         numbers = [row["seconds"], row["times_cross_entropy"], f"{float(row['megabytes']):,.0f}"]
         lines.append([*sizes, row["loss"], *numbers])
-    return _markdown(lines)
+    return in_markdown(lines)
 
 
 def _least(here: Mapping[str, float], names: Sequence[str]) -> str:
@@ -101,18 +76,13 @@ def _least(here: Mapping[str, float], names: Sequence[str]) -> str:
     return f"{min(found):.2f}" if found else ""
 
 
-def _markdown(lines: Sequence[Sequence[str]]) -> str:
-    """The first line is the head."""
-    if len(lines) == 1:
-        return "Not measured yet.\n"
-    head, *body = (f"| {' | '.join(cells)} |" for cells in lines)
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *body, ""])
-
-
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "losses": table_of_losses,
-    "linear_head": table_of_heads,
-}
+PAGE = Page(
+    DOCS / "kernels.md",
+    {
+        "losses": Source(RESULTS / "losses.csv", table_of_losses),
+        "linear_head": Source(RESULTS / "linear_head.csv", table_of_heads),
+    },
+)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,130 @@
+"""Is one recipe best on most data? From the rows of all comparisons, into docs/comparison.md.
+
+    python -m benchmarks.recipes
+
+A recipe is a loss, its strength and a decision. Each is set against the free rule: cross-entropy,
+calibrated, decided by least expected cost. The rows are those of `untrue compare`, committed as
+docs/comparison/NAME/rows.csv (`benchmarks.commit_comparison` puts them there): a folder more is a
+data set more. A second table has the studies of docs/benchmarks.md, where the strength was chosen
+inside the training data.
+
+How a recipe comes to be recommended was fixed before most of the rows were there (`recommended`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks import chosen_strengths, shown_comparisons
+from benchmarks.pages import DOCS, NOT_YET, Made, Page, in_markdown
+from benchmarks.recipe_studies import (
+    FREE,
+    LEAST_DATA_SETS,
+    LEAST_REPETITIONS,
+    Recipe,
+    Study,
+    above,
+    below,
+    cell,
+    mean_change,
+    plain,
+    recommended,
+    studies,
+    where,
+)
+from untrue.losses.registry import MIXED
+
+
+def main() -> None:
+    print(PAGE.update())
+
+
+def text(found: Sequence[Study]) -> str:
+    """The table of recipes by data set, and what follows from it."""
+    if not found:
+        return NOT_YET
+    every = {recipe for study in found for recipe in study.changes}
+    shown = [r for r in every if 2 * sum(r in study.changes for study in found) >= len(found)]
+    counted = [study for study in found if study.counted]
+
+    def order(recipe: Recipe) -> tuple[float, ...]:
+        less, more = (len(where(recipe, counted, side)) for side in (below, above))
+        return (more - less, mean_change(recipe, counted or found))
+
+    head = ["recipe", *(study.name for study in found), "less, tied, more", "best or tied"]
+    lines = [head]
+    for recipe in sorted(shown, key=lambda r: (*order(r), str(r))):
+        here = [study for study in counted if recipe in study.changes]
+        less, more = (len(where(recipe, here, side)) for side in (below, above))
+        best = sum(recipe in study.best for study in here)
+        lines.append(
+            [
+                f"**{recipe}**" if recipe == FREE else str(recipe),
+                *(cell(study.changes.get(recipe)) for study in found),
+                f"{less}, {len(here) - less - more}, {more}" if here else "",
+                f"{best} of {len(here)}" if here else "",
+            ]
+        )
+    sizes = ", ".join(f"{study.name} {study.repetitions}" for study in found)
+    return (
+        f"{in_markdown(lines)}\n"
+        f"Cost of an answer beside the free rule's, in percent of it, with 95 % intervals (Student "
+        f"t over repetitions, paired); in bold what is beyond its interval. Repetitions: {sizes}. "
+        f"The last columns count data sets with at least {LEAST_REPETITIONS}. Recipes tried on "
+        f"fewer than half of the data sets are left out ({len(every) - len(shown)}).\n\n"
+        f"{verdict(found)}\n"
+    )
+
+
+def verdict(found: Sequence[Study]) -> str:
+    """What is recommended, and where training by costs beats the free rule."""
+    counted = [study for study in found if study.counted]
+    chosen = recommended(found)
+    if chosen is None:
+        first = (
+            f"**No recipe is recommended yet**: that takes {LEAST_DATA_SETS} data sets with at "
+            f"least {LEAST_REPETITIONS} repetitions, and there are {len(counted)}."
+        )
+    elif chosen == FREE:
+        first = (
+            "**No trained recipe is best or tied on most data sets, costs less than the free rule "
+            f"on at least two and more on none** ({len(counted)} are counted). The free rule stays "
+            "the first choice; it needs no training by costs."
+        )
+    else:
+        less = len(where(chosen, counted, below))
+        tried = sum(chosen in study.changes for study in counted)
+        first = (
+            f"**Recommended: {chosen}.** It costs less than the free rule on {less} of "
+            f"{tried} data sets and more on none."
+        )
+    parts = []
+    for study in found:
+        ours = [r for r in study.changes if r.loss in MIXED and below(study.changes[r])]
+        best = min(ours, key=lambda r: study.changes[r].value, default=None)
+        if best is not None:
+            named = f"{best}, {plain(study.changes[best])} %"
+            parts.append(f"{study.name} ({len(ours)}, the least {named})")
+    none = [study.name for study in found if not any(study.name == p.split(" (")[0] for p in parts)]
+    ours_win = f"Of our two losses some recipe beats it beyond its interval on {'; '.join(parts)}"
+    if not parts:
+        ours_win = "Of our two losses no recipe beats it beyond its interval on any"
+    return f"{first} {ours_win}{f'; none on {_listed(none)}' if parts and none else ''}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+PAGE = Page(
+    DOCS / "comparison.md",
+    {
+        "compared": Made(shown_comparisons.shown),
+        "recipes": Made(lambda: text(studies())),
+        "chosen": Made(chosen_strengths.table),
+    },
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""The tables of docs/reproduction.md, made from the rows that lie beside it.
+
+`python -m benchmarks.reproduction STORE NAME` draws the report of a sweep, keeps its rows, tables
+and figures in docs/reproduction/NAME and writes the page's tables again. Without arguments it only
+writes the tables. A test holds page and rows together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
+from benchmarks.record import RESULTS
+from untrue.metrics.intervals import Interval, mean_interval, paired_interval
+from untrue.report.sweep.published import published_value
+
+FOLDER = DOCS / "reproduction"
+# A model over its repetitions: loss, alpha, decision.
+Model = tuple[str, float, str]
+ERRORS = ("total_error_pct", "coarse_error_pct", "errors_in_superclass_pct")
+BASE: Model = ("cross-entropy", 0.0, "argmax")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path, nargs="?")
+    parser.add_argument("name", nargs="?", choices=list(SWEEPS))
+    options = parser.parse_args()
+    if options.store:
+        if not options.name:
+            parser.error("NAME says what the sweep is")
+        keep(options.store, FOLDER / options.name)
+    print(PAGE.update())
+
+
+def keep(store: Path, folder: Path) -> None:
+    """The report of a sweep, as far as the page needs it, in place of what the folder held."""
+    with tempfile.TemporaryDirectory() as written:
+        command = [sys.executable, "-m", "untrue", "report", str(store), "--out", written]
+        subprocess.run(command, check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        report = Path(written)
+        for path in [
+            report / "rows.csv",
+            *report.glob("tables/*.md"),
+            *report.glob("figures/*.png"),
+        ]:
+            shutil.copyfile(path, folder / path.name)
+
+
+def zones(rows: Sequence[Row]) -> str:
+    """Errors in the zone and in all, each repetition's, then the paired differences."""
+    sizes = sorted({int(row["zone_size"]) for row in rows})
+    here = {n: [row for row in rows if int(row["zone_size"]) == n] for n in sizes}
+    counts = [["model", *(name for n in sizes for name in (f"zone of {n}", "errors in all"))]]
+    changes = [counts[0]]
+    for model in models(rows):
+        count, change = [called(model)], [called(model)]
+        for n in sizes:
+            for measure in ("zone_errors", "errors"):
+                found = by_seed(here[n], model, measure)
+                count.append(" / ".join(f"{found[seed]:.0f}" for seed in sorted(found)))
+                base = by_seed(here[n], BASE, measure)
+                change.append(with_interval(paired_interval(found, base), "+.1f"))
+        counts.append(count)
+        if model != BASE:
+            changes.append(change)
+    return (
+        f"{in_markdown(counts)}\nDifferences to the baseline of the same repetition, means with "
+        f"95 % intervals:\n\n{in_markdown(changes)}\n{trained(rows)}"
+    )
+
+
+def confident(rows: Sequence[Row]) -> str:
+    """How sure the errors in the zone are, by loss and alpha."""
+    sizes = sorted({int(row["zone_size"]) for row in rows})
+    heads = ("mean confidence in a zone of {} (%)", "of these errors, above 90 %")
+    lines = [["model", *(name.format(n) for n in sizes for name in heads)]]
+    for model in models(rows):
+        if model[2] != "argmax":
+            continue
+        line = [called(model)]
+        for n in sizes:
+            here = [row for row in rows if int(row["zone_size"]) == n]
+            sure = by_seed(here, model, "zone_error_confidence_pct")
+            line.append(with_interval(mean_interval(sure.values()), ".1f"))
+            high = sum(by_seed(here, model, "confident_zone_errors").values())
+            line.append(f"{high:.0f} of {sum(by_seed(here, model, 'zone_errors').values()):.0f}")
+        lines.append(line)
+    return in_markdown(lines)
+
+
+def hierarchy(rows: Sequence[Row]) -> str:
+    """The paper's three measures; then the gains beside the published ones, read in both ways."""
+    lines = [["model", "total error (%)", "coarse error (%)", "errors inside the super-class (%)"]]
+    gains = [
+        [
+            "model",
+            "gain (points)",
+            "published",
+            "published, by 1 - coarse / total",
+        ]
+    ]
+    base = by_seed(rows, BASE, ERRORS[2])
+    for model in models(rows):
+        found = [by_seed(rows, model, measure) for measure in ERRORS]
+        lines.append(
+            [called(model), *(with_interval(mean_interval(f.values()), ".2f") for f in found)]
+        )
+        if model == BASE or model[2] != "argmax":
+            continue
+        printed, derived = published_gains(model[0], model[1])
+        gain = with_interval(paired_interval(found[2], base), "+.2f")
+        gains.append([called(model), gain, printed, derived])
+    return (
+        f"{in_markdown(lines)}\nGain over the baseline of the same repetition, in the share of the "
+        f"errors that stays in the right super-class:\n\n{in_markdown(gains)}\n{trained(rows)}"
+    )
+
+
+def published_gains(loss: str, alpha: float) -> tuple[str, str]:
+    """As the paper's table prints the share, and as its two errors imply it."""
+
+    def values(at: float) -> list[float] | None:
+        found = [published_value("cifar100_hierarchy", m, loss=loss, alpha=at) for m in ERRORS]
+        return [value for value in found if value is not None] if all(found) else None
+
+    before, after = values(0.0), values(alpha)
+    if before is None or after is None:
+        return "", ""
+    implied = [100 * (1 - coarse / total) for total, coarse, _ in (before, after)]
+    return f"{after[2] - before[2]:+.2f}", f"{implied[1] - implied[0]:+.2f}"
+
+
+def compact(rows: Sequence[Row]) -> str:
+    """What the compact network learns, by what was tried."""
+    columns = {
+        "epochs": "epochs",
+        "shift": "shift (pixels)",
+        "validation_accuracy_pct": "right, held-out images (%)",
+        "minutes": "minutes",
+        "core_minutes": "minutes of the core",
+    }
+    return in_markdown([list(columns.values()), *([row[c] for c in columns] for row in rows)])
+
+
+def models(rows: Iterable[Row]) -> list[Model]:
+    """In the order of the tables: the baseline, decided both ways, then each loss by alpha."""
+    found = {
+        (row["loss"], float(row["alpha"]), row["decision"])
+        for row in rows
+        if row["decision"] == BASE[2] or row["loss"] == BASE[0]
+    }
+    return sorted(found, key=lambda model: (model[0] != BASE[0], *model))
+
+
+def called(model: Model) -> str:
+    """'bilinear, alpha 0.9, least-cost decision'."""
+    loss, alpha, decision = model
+    name = "baseline" if loss == BASE[0] else f"{loss}, alpha {alpha:g}"
+    return name if decision == "argmax" else f"{name}, least-cost decision"
+
+
+def by_seed(rows: Iterable[Row], model: Model, measure: str) -> dict[int, float]:
+    return {
+        int(row["seed"]): float(row[measure])
+        for row in rows
+        if (row["loss"], float(row["alpha"]), row["decision"]) == model and row[measure]
+    }
+
+
+def with_interval(found: Interval | None, form: str) -> str:
+    if found is None:
+        return "-"
+    if found.low != found.low:  # One repetition has no interval.
+        return f"{found.value:{form}}"
+    return f"{found.value:{form}} ± {found.high - found.value:{form.lstrip('+')}}"
+
+
+def trained(rows: Sequence[Row]) -> str:
+    """What stands behind the table, from the records."""
+    by_id = {row["run_id"]: row for row in rows}
+    minutes = [float(row["seconds"]) / 60 for row in by_id.values()]
+    epochs = sorted({int(row["epochs_run"]) for row in by_id.values()})
+    span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]} to {epochs[-1]}"
+    images = sorted({int(row["train_images"]) for row in by_id.values()})
+    return (
+        f"{len(by_id)} models, repetitions {len({row['seed'] for row in rows})}, {span} epochs, "
+        f"{' or '.join(f'{n:,}' for n in images)} training images, {min(minutes):.1f} to "
+        f"{max(minutes):.1f} minutes a model, {sum(minutes) / 60:.1f} hours in all.\n"
+    )
+
+
+def zones_and_confidence(rows: Sequence[Row]) -> str:
+    sure = confident(rows)
+    return f"{zones(rows)}\nHow sure the wrong answers in the zone are:\n\n{sure}"
+
+
+SWEEPS: dict[str, Callable[[Sequence[Row]], str]] = {
+    "mnist-masked-zone": zones,
+    "cifar10-masked-zone": zones_and_confidence,
+    "cifar100-hierarchy": hierarchy,
+}
+PAGE = Page(
+    DOCS / "reproduction.md",
+    {
+        "compact": Source(RESULTS / "compact.csv", compact),
+        **{name: Source(FOLDER / name / "rows.csv", shown) for name, shown in SWEEPS.items()},
+    },
+)
+
+
+if __name__ == "__main__":
+    main()
