@@ -152,7 +152,8 @@ def run(
 ) -> Generator[News, None, None]:
     """Exactly one `Done` or `Failed` for each item, in any order; `Began` comes before it.
 
-    Closing the iterator cancels what is under way. A node with other versions ends it all.
+    A node with other versions ends it all. What is under way when the iterator is closed ends with
+    the connection: a cluster stops the workers of a driver that has left.
     """
     ray = need("ray", PURPOSE, "ray")
     options: dict[str, Any] = {"num_cpus": cluster.threads, "num_gpus": cluster.gpus}
@@ -184,9 +185,7 @@ def run(
                     yield Began(item)
                 yield _outcome(ray, each, item, time.perf_counter() - started)
     finally:
-        for each in flying:
-            with suppress(Exception):
-                ray.cancel(each, force=True)
+        # Not `ray.cancel`: a result that comes in at that moment aborts the driver (Ray 2.60).
         with suppress(Exception):
             ray.kill(board)
 
