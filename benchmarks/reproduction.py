@@ -139,6 +139,42 @@ def published_gains(loss: str, alpha: float) -> tuple[str, str]:
     return f"{after[2] - before[2]:+.2f}", f"{implied[1] - implied[0]:+.2f}"
 
 
+def small(rows: Sequence[Row]) -> str:
+    """What becomes of classes with few images, beside the paper's table."""
+    measures = {
+        "accuracy_pct": "right, all classes (%)",
+        "small_class_accuracy_pct": "right, small classes (%)",
+        "small_class_superclass_accuracy_pct": "small classes, super-class right (%)",
+    }
+    heads = (name for text in measures.values() for name in (text, "published"))
+    lines = [["images of a small class", "model", *heads]]
+    changes = [["images of a small class", "model", *measures.values()]]
+    for count in sorted({int(row["small_count"]) for row in rows if row["small_count"]}):
+        here = [row for row in rows if row["small_count"] == str(count)]
+        for model in (model for model in models(here) if model[2] == "argmax"):
+            line, change = [f"{count}", called(model)], [f"{count}", called(model)]
+            for measure in measures:
+                found = by_seed(here, model, measure)
+                line.append(with_interval(mean_interval(found.values()), ".2f"))
+                printed = published_value(
+                    "cifar100_small_sample",
+                    measure,
+                    loss="bilinear",
+                    alpha=model[1],
+                    small_count=count,
+                )
+                line.append("" if printed is None else f"{printed:.2f}")
+                base = by_seed(here, BASE, measure)
+                change.append(with_interval(paired_interval(found, base), "+.2f"))
+            lines.append(line)
+            if model != BASE:
+                changes.append(change)
+    return (
+        f"{in_markdown(lines)}\nDifferences to the baseline of the same repetition (points), means "
+        f"with 95 % intervals:\n\n{in_markdown(changes)}\n{trained(rows)}"
+    )
+
+
 def compact(rows: Sequence[Row]) -> str:
     """What the compact network learns, by what was tried."""
     columns = {
@@ -207,6 +243,8 @@ SWEEPS: dict[str, Callable[[Sequence[Row]], str]] = {
     "mnist-masked-zone": zones,
     "cifar10-masked-zone": zones_and_confidence,
     "cifar100-hierarchy": hierarchy,
+    "cifar100-hierarchy-compact": hierarchy,
+    "small-sample": small,
 }
 PAGE = Page(
     DOCS / "reproduction.md",
