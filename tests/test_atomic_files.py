@@ -8,7 +8,7 @@ import pytest
 
 from untrue import atomic_files
 from untrue.atomic_files import (
-    check_parent,
+    check_place,
     folder_beside,
     place_bytes,
     place_text,
@@ -106,9 +106,18 @@ def test_a_link_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"no folder .*nowhere to write costs\.toml into"):
-        check_parent(tmp_path / "nowhere" / "costs.toml")
+        check_place(tmp_path / "nowhere" / "costs.toml")
     with pytest.raises(FileNotFoundError, match=r"nowhere/costs\.toml'$"):  # its own name, whole
         place_text(tmp_path / "nowhere" / "costs.toml", "")
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "costs.csv").write_text("")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "costs.csv")
+    check_place(tmp_path / "new.csv", tmp_path / "costs.csv", None)
+    for name in ("costs.csv", "link.csv"):
+        with pytest.raises(ArgumentError, match=r"is read by this command; name another file"):
+            check_place(tmp_path / name, None, tmp_path / "costs.csv")
 
 
 def test_a_file_without_a_name_is_refused() -> None:

@@ -124,10 +124,13 @@ def restore(path: Path) -> None:
             os.close(lock)
 
 
-def check_parent(path: Path) -> None:
-    """The folder that `path` goes into exists."""
+def check_place(path: Path, *inputs: Path | None) -> None:
+    """The folder that `path` goes into exists, and `path` is none of the files that are read."""
     if not path.parent.is_dir():
         raise ArgumentError(f"There is no folder {path.parent} to write {path.name} into; make it.")
+    for read in inputs:
+        if read is not None and path.resolve() == read.resolve():
+            raise ArgumentError(f"{path} is read by this command; name another file to write.")
 
 
 def _exchange(one: Path, other: Path) -> bool:

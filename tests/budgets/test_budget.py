@@ -92,6 +92,10 @@ def test_nonsense_is_reported_with_text_place_and_way_out(text, message) -> None
         (("zone", 1.0, "cost"), "its limit must be a share or \"errors\"; got 'cost'"),
         (("cost", 1.0, "%"), "its limit must be a cost, a plain number; got '%'"),
         (("zone", float("nan"), "%"), "the limit must be 0 or more; got nan"),
+        (("confusions", 1.0, "%", ("a",), ("b",)), "`kind` must be 'confusion', 'precision'"),
+        (("zone", 1.0, "percent"), "`unit` must be '%', 'errors' or 'cost'; got 'percent'"),
+        (("zone", "1", "%"), "`amount` must be a number; got '1'"),
+        (("confusion", 1.0, "%", ("\"a\" 'b'",), ("c",)), "which has both kinds of quotes"),
     ],
 )
 def test_a_budget_made_by_hand_is_checked_too(arguments, message) -> None:

@@ -47,8 +47,8 @@ def test_it_says_what_it_found_and_ends_with_the_path(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["p.csv", "--out", "p.csv"], "`--out` must not be the data themselves, p.csv."),
-        (["p.csv", "--out", "c.txt"], "`--out` must end in .csv or .parquet; got c.txt."),
+        (["p.csv", "--out", "p.csv"], "p.csv is read by this command; name another file to write."),
+        (["p.csv", "--out", "c.txt"], "A table is written as .csv or .parquet; got c.txt."),
         (["none.csv", "--out", "c.csv"], "There is no file none.csv."),
         (["p.csv"], "Missing option '--out'"),
     ],

@@ -222,7 +222,11 @@ def test_no_rule_is_exit_code_1_with_what_it_would_take_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["decide", "rule.json", "new.csv", "--out", "new.csv"], "must not be the data themselves"),
+        (["decide", "rule.json", "new.csv", "--out", "new.csv"], "new.csv is read by this command"),
+        (
+            ["control", "known.csv", "--budget", BUDGET, "--penalty", "c.json", "--out", "c.json"],
+            "c.json is read by this command; name another file to write.",
+        ),
         (["decide", "new.csv", "new.csv", "--out", "d.csv"], "new.csv"),
         (["decide", "rule.json", "few.csv", "--out", "d.csv"], "has no columns of probabilities"),
         (

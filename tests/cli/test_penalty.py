@@ -59,6 +59,17 @@ def test_show_prints_the_matrix_and_writes_the_page(costs: Path, tmp_path: Path)
     assert "src=" not in page.partition("<script>")[0]  # nothing is fetched
 
 
+def test_a_page_never_takes_the_place_of_the_costs(
+    costs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = costs.read_bytes()
+    assert exit_code(["penalty", "show", str(costs), "--html", str(costs)]) == 2
+    assert "is read by this command" in capsys.readouterr().err
+    assert exit_code(["penalty", "show", str(costs), "--html", str(costs.with_suffix(".x"))]) == 2
+    assert "`--html` must end in .html" in capsys.readouterr().err
+    assert costs.read_bytes() == before
+
+
 def test_many_classes_are_shown_by_their_costliest_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

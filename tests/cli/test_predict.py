@@ -90,10 +90,13 @@ def test_abstaining_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]
         ({"data": "nothing.csv"}, "There is no file or folder"),
         ({"model": "."}, "is no model folder: it has no model.json"),
         ({"data": "renamed.csv"}, "lacks 1 column that the model learned from: alcohol."),
-        ({"out": "x.txt"}, "`--out` must end in .csv or .parquet"),
+        ({"out": "x.txt"}, "A table is written as .csv or .parquet"),
         ({"out": "no/where/p.csv"}, "There is no folder"),
-        ({"out": "wine.csv"}, "`--out` must not be the data themselves"),
-        ({"decide": "best"}, "`decide` must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'"),
+        ({"out": "wine.csv"}, "wine.csv is read by this command; name another file"),
+        (
+            {"decide": "best"},
+            "`decision` (--decide) must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'",
+        ),
         ({"abstain-cost": "1"}, "--abstain-cost belongs to --decide cost"),
     ],
 )

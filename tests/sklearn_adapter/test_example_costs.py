@@ -202,3 +202,9 @@ def test_costs_of_certain_examples_are_not_for_estimators() -> None:
     each = BASE.per_example({("fraud", "fair"): AMOUNT})
     with pytest.raises(ArgumentError, match=r"an estimator sees parts.*FormulaPenalty"):
         CostSensitiveClassifier(GaussianNB(), each).fit(X, Y)
+
+
+def test_partial_fit_refuses_costs_by_columns() -> None:
+    model = BilinearClassifier(FORMULA, epochs=2, random_state=0).fit(X, Y, cost_columns=TABLE)
+    with pytest.raises(ArgumentError, match="partial_fit takes costs by class"):
+        model.partial_fit(X, Y)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from untrue.storage import StorageError, locked, owner
+from untrue.storage.lock import FILE
 
 HOLD = """
 import sys, time
@@ -39,6 +42,18 @@ def test_a_second_process_is_refused_and_learns_who_holds_it(tmp_path: Path) -> 
     assert owner(tmp_path) is None
     with locked(tmp_path):
         pass
+
+
+def test_asking_for_the_owner_keeps_nobody_out(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        pass
+    with (tmp_path / FILE).open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        released = threading.Timer(0.1, fcntl.flock, (asking, fcntl.LOCK_UN))
+        released.start()
+        with locked(tmp_path):
+            pass
+        released.join()
 
 
 def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:

@@ -220,6 +220,14 @@ def test_a_validation_loss_that_is_not_finite_stops_too() -> None:
         train(from_spec(MLP), F.cross_entropy, TABLE, QUICK, watched=broken)
 
 
+def test_a_training_that_stops_in_the_warm_up_leaves_alpha_as_it_was() -> None:
+    broken = Examples.place(np.full((5, 4), np.inf, np.float32), CLASSES[:5])
+    loss = BilinearLoss(Penalty.from_ordinal(3), alpha=0.8)
+    with pytest.raises(DivergedError):
+        train(from_spec(MLP), loss, TABLE, dataclasses.replace(QUICK, warmup=1.0), watched=broken)
+    assert loss.alpha == 0.8
+
+
 def test_a_seed_that_is_none_is_refused() -> None:
     with pytest.raises(ArgumentError, match="`seed` must be at least 0; got -1"):
         train_new(MLP, F.cross_entropy, TABLE, QUICK, seed=-1)

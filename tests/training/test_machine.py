@@ -46,6 +46,21 @@ def test_the_callers_random_numbers_and_settings_come_back_also_after_an_error()
         assert torch.equal(torch.rand(3), drawn[0])
 
 
+def test_flushing_of_denormal_numbers_comes_back_as_it_was() -> None:
+    def flushed() -> bool:
+        return bool(torch.tensor(1e-39) * 0.5 == 0)
+
+    for before in (True, False):
+        if not torch.set_flush_denormal(before):
+            pytest.skip("this processor cannot flush denormal numbers")
+        try:
+            with reproducible(0, torch.device("cpu")):
+                assert flushed()
+            assert flushed() is before
+        finally:
+            torch.set_flush_denormal(False)
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's allocator")
 def test_memory_freed_by_a_step_is_kept_for_the_next() -> None:
     script = """

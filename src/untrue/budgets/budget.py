@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
+from untrue.checks import check_choice
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["confusion", "precision", "zone", "across", "cost"]
 Unit = Literal["%", "errors", "cost"]
+KINDS: tuple[str, ...] = get_args(Kind)
+UNITS: tuple[str, ...] = get_args(Unit)
 
 ANY = "*"
 _WORDS: dict[str, Kind] = {"zone": "zone", "across groups": "across", "expected cost": "cost"}
@@ -77,6 +81,16 @@ class Budget:
     predicted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        check_choice("unit", self.unit, UNITS)
+        if not isinstance(self.amount, Real):
+            raise ArgumentError(f"`amount` must be a number; got {self.amount!r}.")
+        for name in (*self.true, *self.predicted):
+            if not _is_bare(name) and '"' in name and "'" in name:
+                raise ArgumentError(
+                    f"A budget cannot be written with the name {name!r}, which has both kinds of "
+                    "quotes; rename the class or the group."
+                )
         shown = f"Budget {str(self)!r}"
         if not 0 <= self.amount < float("inf"):
             raise ArgumentError(f"{shown}: the limit must be 0 or more; got {self.amount:g}.")
@@ -152,9 +166,14 @@ def _side(names: tuple[str, ...]) -> str:
     return ANY if names == (ANY,) else ", ".join(map(_quoted, names))
 
 
+def _is_bare(name: str) -> bool:
+    """Whether a name is read back as it stands, without quotes."""
+    whole = _BARE.fullmatch(name) is not None and name == name.strip()
+    return whole and name[0] not in "\"'" and name != ANY
+
+
 def _quoted(name: str) -> str:
-    plain = _BARE.fullmatch(name) and name == name.strip() and name[0] not in "\"'" and name != ANY
-    if plain:
+    if _is_bare(name):
         return name
     return f"'{name}'" if '"' in name else f'"{name}"'
 

@@ -49,7 +49,7 @@ def calibrate(
     from untrue.tools.auditing.calibration import calibrate_file, trust
     from untrue.tools.writing import check_table_target
 
-    check_table_target(out, predictions, *([] if on is None else [on]))
+    check_table_target(out, predictions, on)
     found = calibrate_file(
         predictions,
         out,

@@ -81,7 +81,7 @@ def control(
 
     Exit code: 0 there is a rule; 1 none can be shown to keep the budgets; 2 wrong use or data.
     """
-    from untrue.atomic_files import check_parent
+    from untrue.atomic_files import check_place
     from untrue.cli.audit import probs_words
     from untrue.cli.console import console, say, show
     from untrue.penalty import Penalty
@@ -96,7 +96,7 @@ def control(
             raise ArgumentError(f"`{option}` must end in {ending}; got {path}.")
         if path.is_dir():
             raise ArgumentError(f"`{option}` must be a file; {path} is a folder.")
-        check_parent(path)
+        check_place(path, predictions, penalty, hierarchy)
     found = control_file(
         predictions,
         budgets=budget,

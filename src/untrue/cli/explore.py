@@ -49,13 +49,13 @@ def explore(
 
     The page needs no server and no network: open it in a browser. It saves the costs that you find.
     """
-    from untrue.atomic_files import check_parent, place_text
+    from untrue.atomic_files import check_place, place_text
     from untrue.cli.console import console, say
     from untrue.penalty import Penalty
     from untrue.report.own.explore.page import carried, explore_page
     from untrue.tools.exploring.explore import explore as read
 
-    check_parent(out)
+    check_place(out, predictions, penalty, hierarchy)
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise ArgumentError(f"`--out` must be a file that ends in .html; got {out}.")
     found = read(

@@ -30,7 +30,7 @@ def show(
     classes: Names = None,
 ) -> None:
     """Print what each mistake costs: the matrix, or of many classes the costliest mistakes."""
-    from untrue.atomic_files import check_parent, place_text
+    from untrue.atomic_files import check_place, place_text
     from untrue.cli.console import console, say
     from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
@@ -39,7 +39,9 @@ def show(
 
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     if html is not None:
-        check_parent(html)
+        check_place(html, file)
+        if html.suffix.lower() not in (".html", ".htm"):
+            raise ArgumentError(f"`--html` must end in .html; got {html}.")
         place_text(html, penalty_page(penalty, name=file.name))
     where = console()
     say(where, f"{file}: {penalty!r}")
@@ -83,12 +85,12 @@ def convert(
     ] = False,
 ) -> None:
     """Write the same costs in another format; numbers come back exactly."""
-    from untrue.atomic_files import check_parent
+    from untrue.atomic_files import check_place
     from untrue.penalty import Penalty
     from untrue.tools.penalty_templates import split_names
 
     check_free(target, overwrite=overwrite)
-    check_parent(target)
+    check_place(target, source)
     penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
     typer.echo(penalty.save(target))
 
@@ -115,13 +117,14 @@ def new(
     ] = False,
 ) -> None:
     """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
-    from untrue.atomic_files import place_text
+    from untrue.atomic_files import check_place, place_text
     from untrue.tools.penalty_templates import split_names, template
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     check_free(out, overwrite=overwrite)
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
+    check_place(out, hierarchy)
     names = split_names(classes) if classes else None
     tree = read_hierarchy(hierarchy, classes=names) if hierarchy else None
     typer.echo(place_text(out, template(names, tree, ordinal=ordinal, power=power)))
@@ -155,7 +158,7 @@ def suggest(
     ] = False,
 ) -> None:
     """Suggest a starting matrix from a confusion matrix and the costs you know."""
-    from untrue.atomic_files import check_parent
+    from untrue.atomic_files import check_place
     from untrue.cli.console import console, say
     from untrue.cli.console import show as print_table
     from untrue.report.own.penalty import suggestion_table
@@ -164,7 +167,7 @@ def suggest(
     from untrue.tools.reading.confusion_file import read_confusion_csv
 
     check_free(out, overwrite=overwrite)
-    check_parent(out)
+    check_place(out, confusion)
     names, counts = read_confusion_csv(confusion)
     rules = [parse_rule(text) for text in rule or []]
     found = suggestion(names, counts, rules, by=by, greatest=greatest)

@@ -50,7 +50,7 @@ def predict(
     """
     from untrue.tools.writing import check_table_target
 
-    check_table_target(out, data)
+    check_table_target(out, data, penalty, hierarchy)
     from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import load_model
     from untrue.tools.fitting.predict import default_decision, read_data, write_predictions

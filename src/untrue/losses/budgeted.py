@@ -66,7 +66,7 @@ def budgeted_loss(
     logits: Tensor,
     target: Tensor,
     penalty: Penalty | Costs | Any,
-    budgets: Iterable[Budget | str] | Budget | str = (),
+    budgets: Iterable[Budget | str] | Budget | str,
     *,
     multipliers: npt.ArrayLike | None = None,
     loss: Literal["bilinear", "log-bilinear"] = "bilinear",

@@ -20,7 +20,7 @@ from untrue.errors import ArgumentError
 from untrue.losses import registry
 from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
-from untrue.penalty import ExamplePenalty
+from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import positions
 from untrue.sklearn.stopping import Rows, Start, Trained, folds_of, train_by_folds, train_once
@@ -166,6 +166,11 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         has been seen so far.
         """
         self._check_parameters()
+        if isinstance(self.penalty, FormulaPenalty):
+            raise ArgumentError(
+                "partial_fit takes costs by class; these are by columns, and their means are known "
+                "only with all examples. Use fit."
+            )
         first = not hasattr(self, "coefs_")
         X, y = validate_data(self, X, y, dtype=np.float64, reset=first)  # noqa: N806
         check_classification_targets(y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import IO
 from untrue.storage.database import StorageError
 
 FILE = "run.lock"
+TRIES, PAUSE = 5, 0.05
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def locked(directory: str | Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError(f"Cannot write to {place}: {error.strerror}.") from error
     with file:
-        if not _grab(file):
+        if not _grab_soon(file):
             raise StorageError(
                 f"{place} is in use by another `untrue` (process {_owner(file)}). Wait for "
                 "it to end, or choose another --out."
@@ -45,6 +47,15 @@ def owner(directory: str | Path) -> str | None:
             return None if _grab(file, shared=True) else _owner(file)
     except OSError:
         return None
+
+
+def _grab_soon(file: IO[str]) -> bool:
+    """A command that only asks for the owner holds the lock for a moment: try a few times."""
+    for _ in range(TRIES):
+        if _grab(file):
+            return True
+        time.sleep(PAUSE)
+    return False
 
 
 def _owner(file: IO[str]) -> str:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from untrue.atomic_files import check_parent, placed_file
+from untrue.atomic_files import check_place, placed_file
 from untrue.errors import ArgumentError
 from untrue.optional import need
 
 PURPOSE = "Writing tables"
 
 
-def check_table_target(out: Path, *inputs: Path) -> None:
-    """A file that a table can be written to, none of those it is made from."""
-    check_parent(out)
+def check_table_target(out: Path, *inputs: Path | None) -> None:
+    """A file that a table can be written to, none of those that are read."""
+    check_place(out, *inputs)
     if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ArgumentError(f"`--out` must end in .csv or .parquet; got {out}.")
-    for path in inputs:
-        if out.resolve() == path.resolve():
-            raise ArgumentError(f"`--out` must not be the data themselves, {path}.")
+        raise ArgumentError(f"A table is written as .csv or .parquet; got {out}.")
 
 
 def write_table(table: Any, path: Path) -> Path:

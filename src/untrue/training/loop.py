@@ -100,56 +100,56 @@ def train(
     set_rate(optimizer, settings.learning_rate)
     generator = torch.Generator().manual_seed(seed)
     steps = math.ceil(len(examples) / settings.batch_size)
-    alpha = _Warmup(objective, int(settings.warmup * steps * settings.epochs))
+    warmup = _Warmup(objective, int(settings.warmup * steps * settings.epochs))
     losses: list[float] = []
     watched_losses: list[float] = []
     best: dict[str, Tensor] | None = None
     best_epoch = 0
-    for epoch in range(1, settings.epochs + 1):
-        network.train()
-        total = torch.zeros((), dtype=torch.float64, device=examples.device)
-        seen, mean = 0, math.nan
-        parts = batches(
-            examples,
-            settings.batch_size,
-            generator,
-            augment=settings.augment,
-            shift=settings.shift,
-        )
-        for step, (x, target, weights) in enumerate(parts, start=1):
-            if settings.schedule != "constant":
-                done = (epoch - 1) * steps + step - 1
-                set_rate(optimizer, rate_at(settings, done, steps * settings.epochs))
-            optimizer.zero_grad(set_to_none=True)
-            loss = batch_loss(objective, exits(network(x)), target, weights)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            alpha.step()
-            total += loss.detach() * len(target)
-            seen += len(target)
-            if step % CHECK_EVERY == 0 or step == steps:
-                mean = total.item() / seen
-                _check_finite(network, mean, settings, epoch=epoch, step=step)
-                if on_progress is not None and step < steps:
-                    on_progress(Progress(epoch, settings.epochs, step, steps, mean))
-        losses.append(mean)
-        value = None
-        if watched is not None:
-            with alpha.full():
-                value = mean_loss(network, objective, watched)
-            if not math.isfinite(value):
-                raise _diverged(f"the validation loss is {value}", settings, epoch, steps)
-            watched_losses.append(value)
-        if on_progress is not None:
-            on_progress(Progress(epoch, settings.epochs, steps, steps, mean, value))
-        if value is None or not settings.patience:
-            best_epoch = epoch
-        elif best is None or value < watched_losses[best_epoch - 1]:
-            best = {name: value.clone() for name, value in network.state_dict().items()}
-            best_epoch = epoch
-        elif epoch - best_epoch >= settings.patience:
-            break
-    alpha.end()
+    with warmup as alpha:
+        for epoch in range(1, settings.epochs + 1):
+            network.train()
+            total = torch.zeros((), dtype=torch.float64, device=examples.device)
+            seen, mean = 0, math.nan
+            parts = batches(
+                examples,
+                settings.batch_size,
+                generator,
+                augment=settings.augment,
+                shift=settings.shift,
+            )
+            for step, (x, target, weights) in enumerate(parts, start=1):
+                if settings.schedule != "constant":
+                    done = (epoch - 1) * steps + step - 1
+                    set_rate(optimizer, rate_at(settings, done, steps * settings.epochs))
+                optimizer.zero_grad(set_to_none=True)
+                loss = batch_loss(objective, exits(network(x)), target, weights)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                alpha.step()
+                total += loss.detach() * len(target)
+                seen += len(target)
+                if step % CHECK_EVERY == 0 or step == steps:
+                    mean = total.item() / seen
+                    _check_finite(network, mean, settings, epoch=epoch, step=step)
+                    if on_progress is not None and step < steps:
+                        on_progress(Progress(epoch, settings.epochs, step, steps, mean))
+            losses.append(mean)
+            value = None
+            if watched is not None:
+                with alpha.full():
+                    value = mean_loss(network, objective, watched)
+                if not math.isfinite(value):
+                    raise _diverged(f"the validation loss is {value}", settings, epoch, steps)
+                watched_losses.append(value)
+            if on_progress is not None:
+                on_progress(Progress(epoch, settings.epochs, steps, steps, mean, value))
+            if value is None or not settings.patience:
+                best_epoch = epoch
+            elif best is None or value < watched_losses[best_epoch - 1]:
+                best = {name: value.clone() for name, value in network.state_dict().items()}
+                best_epoch = epoch
+            elif epoch - best_epoch >= settings.patience:
+                break
     if best is not None:
         network.load_state_dict(best)
     network.eval()
@@ -169,8 +169,11 @@ class _Warmup:
         if self._schedule is not None:
             self._schedule.step()
 
-    def end(self) -> None:
-        """A training that was stopped before the warm-up ended leaves the loss as it found it."""
+    def __enter__(self) -> _Warmup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever ends a training before the warm-up is over, the loss is left as it was."""
         if self._schedule is not None:
             self._objective.alpha = self._schedule.final
 
@@ -181,8 +184,10 @@ class _Warmup:
             yield
             return
         now, self._objective.alpha = self._objective.alpha, self._schedule.final
-        yield
-        self._objective.alpha = now
+        try:
+            yield
+        finally:
+            self._objective.alpha = now
 
 
 def _check_finite(

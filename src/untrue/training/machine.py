@@ -49,10 +49,11 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
         # Safe here, since nothing reads memory it has not written; filling it costs time.
         memory.fill_uninitialized_memory = False
         # Weights of dead units sink into denormal numbers, which a CPU handles slowly.
+        flushed = bool(torch.tensor(1e-39) * 0.5 == 0)  # torch does not tell what is set
         torch.set_flush_denormal(True)
         try:
             yield
         finally:
-            torch.set_flush_denormal(False)
+            torch.set_flush_denormal(flushed)
             memory.fill_uninitialized_memory = fill
             torch.use_deterministic_algorithms(strict)

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from untrue import Budget, Hierarchy, Penalty, decide, metrics
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.lab.specs import DatasetInfo, PenaltySpec
 from untrue.tools.auditing.audit import audit
 
@@ -147,3 +147,24 @@ def test_abstentions_are_counted_and_left_out_on_both_sides(
     assert found.decision is not None
     assert found.decision.summary.n == 1400
     assert "100 of 1,500 predictions abstain" in found.notes[0]
+
+
+@pytest.mark.parametrize("none", [-1, None, "(abstained)"])
+def test_arrays_of_names_may_abstain(none: object) -> None:
+    true = np.array(["cat", "dog"] * 20)
+    given = true.astype(object)
+    given[0], given[1] = none, "cat"
+    for penalty in (None, Penalty.from_rules(["cat", "dog"], {})):
+        found = audit(given, true, penalty=penalty, budgets=["dog->cat <= 50%"], resamples=10)
+        assert found.penalty.classes == ("cat", "dog")
+        assert found.summary.abstained == 1
+        assert found.verdicts[0].errors == 1
+
+
+def test_labels_that_are_no_class_indices_are_named() -> None:
+    with pytest.raises(ArgumentError, match="`y` must hold class indices"):
+        audit([0, 1, 1], [0.0, float("nan"), 1.0], budgets=["0->1 <= 50%"])
+    with pytest.raises(ArgumentError, match="`data` must hold class indices"):
+        audit(np.array([0.0, np.inf]), np.array([0, 1]), budgets=["0->1 <= 50%"])
+    with pytest.raises(DataError, match="every prediction abstains"):
+        audit(np.array([None, None]), np.array([0, 1]), budgets=["0->1 <= 50%"])

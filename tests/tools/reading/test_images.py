@@ -64,6 +64,27 @@ def test_sixteen_bits_keep_their_range(tmp_path: Path) -> None:
     assert pixels[0, 0].tolist() == [[0, 255], [127, 0]]
 
 
+def test_images_of_16_bits_share_the_white_of_those_learned_from(tmp_path: Path) -> None:
+    files = [tmp_path / f"{value}.png" for value in (1000, 4000)]
+    for file in files:
+        Image.fromarray(np.full((2, 2), int(file.stem), dtype=np.uint16)).save(file)
+    rules = fit_images(files, size=4)
+    assert rules == ImagePreprocessing(1, 4, 4, white=4000)
+    dark, bright = read_images(files, rules)[:, 0, 0, 0].tolist()
+    assert (dark, bright) == (63, 255)
+    Image.fromarray(np.full((2, 2), 60000, dtype=np.uint16)).save(tmp_path / "new.png")
+    assert read_images([tmp_path / "new.png"], rules).max() == 255
+    assert ImagePreprocessing.from_json(rules.as_json()) == rules
+
+
+def test_pixels_of_32_bits_are_refused(tmp_path: Path) -> None:
+    Image.fromarray(np.full((8, 8), 0.5, dtype=np.float32)).save(tmp_path / "f.tiff")
+    with pytest.raises(DataError, match=r"f\.tiff has pixels of 32 bits.*save it with 8 or 16"):
+        read_images([tmp_path / "f.tiff"], ImagePreprocessing(1, 8, 8))
+    with pytest.raises(DataError, match="32 bits"):
+        fit_images([tmp_path / "f.tiff"])
+
+
 def test_what_is_no_image_is_named(tmp_path: Path) -> None:
     image(tmp_path / "cat/a.png")
     (tmp_path / "cat/notes.png").write_text("not an image")

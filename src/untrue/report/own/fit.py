@@ -103,7 +103,7 @@ def lead(found: FitResult) -> str:
 def fit_page(found: FitResult) -> Page:
     """Before and after as a page."""
     kept, plain = found.variants[found.chosen], found.variants[0]
-    first: list[Part] = [variants_table(found)]
+    first: list[Part] = [variants_table(found), *(f"Note: {note}." for note in found.notes)]
     changes = changes_table(found)
     if changes is not None:
         first.append(changes)
@@ -151,6 +151,7 @@ def metrics(found: FitResult) -> dict[str, Any]:
         "test": found.sizes[2],
         "zone_above": found.zone_above,
         "seconds": round(found.seconds, 3),
+        "notes": list(found.notes),
         "variants": [_variant_numbers(variant) for variant in found.variants],
     }
 
@@ -222,14 +223,24 @@ def _losses(found: FitResult) -> Curves:
         return tuple(Point(float(i), value) for i, value in enumerate(values, start=1))
 
     def both(name: str, history: History, style: int) -> tuple[Series, ...]:
-        return (
-            Series(f"{name}: training", points(history.train), style=style, dashed=True),
-            Series(f"{name}: validation", points(history.validation), style=style),
-        )
+        validation = Series(f"{name}: validation", points(history.validation), style=style)
+        if not history.train:
+            return (validation,)
+        train = Series(f"{name}: training", points(history.train), style=style, dashed=True)
+        return train, validation
 
     series = both(found.variants[found.chosen].name, found.history, 1)
     if found.baseline_history is not None:
         series = both(found.variants[0].name, found.baseline_history, 0) + series
+    if not found.history.train:
+        return Curves(
+            "Validation cost by round",
+            f"The first {found.history.best_epoch} rounds of trees were kept: there the cost of an "
+            "answer on the validation part is least.",
+            Axis("round"),
+            Axis("cost of an answer", from_zero=True),
+            series,
+        )
     return Curves(
         "Loss by epoch",
         f"The weights of epoch {found.history.best_epoch} were kept: there the validation loss is "

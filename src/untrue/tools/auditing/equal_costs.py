@@ -11,7 +11,7 @@ import numpy as np
 from untrue.budgets import Budget
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.hierarchy import Hierarchy
-from untrue.metrics.inputs import to_numpy
+from untrue.metrics.inputs import read_labels, to_numpy
 from untrue.penalty import Penalty
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.columns import (
@@ -20,7 +20,7 @@ from untrue.tools.reading.columns import (
     guess_column,
     probability_columns,
 )
-from untrue.tools.reading.labels import abstained_text
+from untrue.tools.reading.labels import abstained, abstained_text
 from untrue.tools.reading.predictions import PredictionTable
 from untrue.tools.reading.tables import TableFile, codes, open_table, read_table
 
@@ -107,10 +107,13 @@ def _classes_of_arrays(data: Any, y: Any) -> list[str]:
         raise ArgumentError("`y` must hold the true labels of the predictions.")
     given, labels = to_numpy(data), to_numpy(y)
     k = given.shape[1] if given.ndim == 2 else None
-    if labels.dtype.kind not in "OUS":
-        most = max((int(part.max()) for part in (given, labels) if part.size), default=0)
+    answers = given[:0, 0] if k else given[~abstained(given)]
+    if labels.dtype.kind not in "OUS" and (answers.dtype.kind not in "OUS" or not answers.size):
+        parts = read_labels(labels, "y", 2**31), read_labels(answers, "data", 2**31, least=-1)
+        most = max((int(part.max()) for part in parts if part.size), default=0)
         return [str(i) for i in range(k or most + 1)]
-    names = sorted({*labels.astype(str).tolist(), *([] if k else given.astype(str).tolist())})
+    true_names = {*labels.astype(str).tolist()}
+    names = sorted(true_names | {*answers.astype(str).tolist()} - {abstained_text([*true_names])})
     if k not in (None, len(names)):
         raise ArgumentError(
             f"`y` has {len(names)} different labels and `data` {k} columns: give `classes`, the "

@@ -113,10 +113,16 @@ def _decided(exported: Exported, scores: FloatArray, probs: FloatArray | None) -
 
 
 def _hold(what: str, found: FloatArray, wanted: FloatArray, close: float) -> None:
-    if found.shape != wanted.shape or not np.abs(found - wanted).max() <= close:
+    if found.shape != wanted.shape:
         raise UntrueError(
-            f"The graph's {what} differ from those of `untrue predict` by up to "
-            f"{np.abs(found - wanted).max():.3g}, more than {close:.3g}; it was not written."
+            f"The graph's {what} have shape {found.shape}, those of `untrue predict` "
+            f"{wanted.shape}; it was not written."
+        )
+    apart = float(np.abs(found - wanted).max())
+    if not apart <= close:
+        raise UntrueError(
+            f"The graph's {what} differ from those of `untrue predict` by up to {apart:.3g}, more "
+            f"than {close:.3g}; it was not written."
         )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import untrue
-from untrue.atomic_files import check_parent, place_bytes
+from untrue.atomic_files import check_place, place_bytes
 from untrue.errors import ArgumentError, listed
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
@@ -132,7 +132,7 @@ def write_onnx(exported: Exported, path: Path) -> Path:
 
 def check_onnx_target(out: Path, model: Path) -> None:
     """A file that a graph can be written to, outside the model's own folder."""
-    check_parent(out)
+    check_place(out)
     if out.suffix.lower() != ".onnx":
         raise ArgumentError(f"`--out` must end in .onnx; got {out}.")
     if out.resolve().is_relative_to(model.resolve()):

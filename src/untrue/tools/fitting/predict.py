@@ -183,7 +183,7 @@ def check_decision(
     """A way to decide that the model has, with no option that belongs to another."""
     if decision not in DECISIONS:
         raise ArgumentError(
-            f"`decide` must be 'argmax', 'cost', 'tuned' or 'node'; got {decision!r}."
+            f"`decision` (--decide) must be 'argmax', 'cost', 'tuned' or 'node'; got {decision!r}."
         )
     if decision == "tuned" and model.decision is None:
         raise ArgumentError(

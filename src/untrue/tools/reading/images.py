@@ -24,9 +24,12 @@ from untrue.optional import need
 NOT_OURS = {"thumbs.db", "desktop.ini"}
 LOOKED_AT = 200
 SMALLEST, LARGEST = 16, 64
+GREY = ("1", "L", "LA")
+DEEP = ("I", "F")  # modes of grey images with more than 8 bits: I, I;16, I;16B, F
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 # Of one image: 200 MB in colour, before it is brought to its small size.
 MOST_PIXELS = 2**26
+MOST_WHITE = 2**16 - 1
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -47,11 +50,16 @@ class ImageFiles:
 
 @dataclass(frozen=True, slots=True)
 class ImagePreprocessing:
-    """The size of image that a network takes: channels is 1 (grey) or 3 (colour)."""
+    """The size of image that a network takes: channels is 1 (grey) or 3 (colour).
+
+    white: what counts as white in grey images of 16 bits, the greatest value among those learned
+    from; many cameras and scanners use 10 or 12 bits of them
+    """
 
     channels: int
     height: int
     width: int
+    white: int = MOST_WHITE
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -64,12 +72,14 @@ class ImagePreprocessing:
             "channels": self.channels,
             "height": self.height,
             "width": self.width,
+            "white": self.white,
         }
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ImagePreprocessing:
         try:
-            preprocessing = cls(*(int(content[name]) for name in ("channels", "height", "width")))
+            names = ("channels", "height", "width", "white")
+            preprocessing = cls(*(int(content[name]) for name in names))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
         if (
@@ -77,6 +87,8 @@ class ImagePreprocessing:
             or not 0 < min(preprocessing.height, preprocessing.width) <= 4096
         ):
             raise DataError("The preprocessing of the model is not readable: no size of image.")
+        if not 0 < preprocessing.white <= MOST_WHITE:
+            raise DataError("The preprocessing of the model is not readable: no value of white.")
         return preprocessing
 
 
@@ -128,13 +140,15 @@ def fit_images(files: Sequence[Path], *, size: int | None = None) -> ImagePrepro
     if size is not None and not 4 <= size <= 512:
         raise DataError(f"`image_size` must lie in 4..512 pixels; got {size}.")
     step = max(1, len(files) // LOOKED_AT)
-    edges, colour = [], False
+    edges, colour, white = [], False, 0
     for file in files[::step]:
-        with _opened(file) as image:
+        with _opened(file) as image, reading(file, "a whole image"):
             edges.append(min(image.size))
-            colour = colour or image.mode not in ("1", "L", "LA", "I", "I;16", "F")
+            if image.mode.startswith(DEEP):
+                white = max(white, int(_deep_values(image, file).max()))
+            colour = colour or (image.mode not in GREY and not image.mode.startswith(DEEP))
     edge = size or int(np.clip(np.median(edges), SMALLEST, LARGEST))
-    return ImagePreprocessing(3 if colour else 1, edge, edge)
+    return ImagePreprocessing(3 if colour else 1, edge, edge, white or MOST_WHITE)
 
 
 def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pixels:
@@ -147,10 +161,10 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
     for i, file in enumerate(files):
         with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
             warnings.simplefilter("ignore")  # about damage that does not matter, as in EXIF
-            # A 16-bit image keeps its range only if it is scaled down to bytes by hand.
-            if image.mode.startswith("I"):
-                values = np.asarray(image, dtype=np.float32)
-                image = pil.fromarray((values / max(values.max(), 1) * 255).astype(np.uint8))
+            # Pillow cuts what is above 255; the range is kept by scaling.
+            if image.mode.startswith(DEEP):
+                scaled = _deep_values(image, file) * np.float32(255 / preprocessing.white)
+                image = pil.fromarray(scaled.clip(0, 255).astype(np.uint8))
             ready = image.convert("RGB" if preprocessing.channels == 3 else "L")
             ready = ready.resize(
                 (preprocessing.width, preprocessing.height), pil.Resampling.BILINEAR
@@ -158,6 +172,17 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
             array = np.asarray(ready, dtype=np.uint8)
             pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     return pixels
+
+
+def _deep_values(image: Any, file: Path) -> npt.NDArray[np.float32]:
+    """(H, W) The pixels of a grey image of more than 8 bits, at most 16."""
+    values = np.asarray(image, dtype=np.float32)
+    if image.mode == "F" or not 0 <= values.min() <= values.max() <= MOST_WHITE:
+        raise DataError(
+            f"{file} has pixels of 32 bits, for which no value is known to be white; save it with "
+            "8 or 16 bits."
+        )
+    return values
 
 
 def _opened(file: Path) -> Any:

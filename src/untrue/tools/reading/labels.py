@@ -25,6 +25,18 @@ def abstained_text(classes: Sequence[str]) -> str:
     return text
 
 
+def abstained(answers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(N,) Where an array of labels holds no answer: None, or the -1 of a decision rule.
+
+    >>> abstained(np.array(["cat", -1, None], dtype=object)).tolist()
+    [False, True, True]
+    """
+    if answers.dtype.kind != "O":
+        return np.zeros(len(answers), dtype=np.bool_)
+    none = (a is None or (isinstance(a, int | np.integer) and a == -1) for a in answers)
+    return np.fromiter(none, dtype=np.bool_, count=len(answers))
+
+
 def positions(
     codes: npt.NDArray[np.int32],
     labels: Sequence[str],
@@ -68,11 +80,14 @@ def numbered(label: str, classes: Sequence[str]) -> str:
 def answer_labels(
     y: Any, classes: tuple[str, ...], names: Sequence[str] | None
 ) -> npt.NDArray[Any]:
-    """(k,) The label of each class: whole numbers for whole numbers, else names.
+    """(k,) The label of each class: numbers for whole numbers, True and False, else names.
 
     names: those that the numbers in `y` stand for, in their order
     """
-    if y is not None and np.asarray(y).dtype.kind in "iu":
+    kind = "" if y is None else np.asarray(y).dtype.kind
+    if kind == "b" and set(classes) <= {"False", "True"}:
+        return np.array([name == "True" for name in classes])
+    if kind in ("i", "u"):
         codes = {name: code for code, name in enumerate(names or ())}
         if codes.keys() >= set(classes):
             return np.array([codes[name] for name in classes])

@@ -16,7 +16,7 @@ from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, named_for
 from untrue.tools.reading.columns import Columns, choose, class_of
 from untrue.tools.reading.cost_columns import file_columns
-from untrue.tools.reading.labels import abstained_text, positions
+from untrue.tools.reading.labels import abstained, abstained_text, positions
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
 from untrue.tools.reading.tables import (
     Kind,
@@ -120,14 +120,26 @@ def _read_arrays(data: Any, y: Any, penalty: Penalty) -> PredictionTable:
 def _array_codes(
     labels: npt.NDArray[Any], penalty: Penalty, name: str, *, least: int = 0
 ) -> IntArray:
-    """Positions of classes: whole numbers are those; names are looked up."""
+    """Positions of classes: whole numbers are those; names are looked up.
+
+    least: -1 where no answer, -1 or None, is one too
+    """
     if labels.dtype.kind not in "OUS":
         found = read_labels(labels, name, penalty.n_classes, least=least)
         return found.astype(np.int64)
-    names, found = np.unique(labels.astype(str), return_inverse=True)
-    return positions(
-        found.astype(np.int32), names.tolist(), penalty.classes, column=name, source="the data"
+    may_abstain = least < 0
+    given = ~abstained(labels) if may_abstain else np.ones(len(labels), dtype=np.bool_)
+    names, found = np.unique(labels[given].astype(str), return_inverse=True)
+    answers = np.full(len(labels), -1, dtype=np.int64)
+    answers[given] = positions(
+        found.astype(np.int32),
+        names.tolist(),
+        penalty.classes,
+        column=name,
+        source="the data",
+        may_abstain=may_abstain,
     )
+    return answers
 
 
 def read_predictions(

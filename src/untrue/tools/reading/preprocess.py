@@ -87,7 +87,7 @@ class TablePreprocessing:
         """Inputs (N, width), float32. Unseen categories are "other", with a warning for each."""
         blocks = [_numbers(self.numbers, features.numbers)]
         for j, rule in enumerate(self.categories):
-            blocks.append(_one_hot(rule, features.text[:, j]))
+            blocks.append(_one_hot(rule, features.words[j].text()))
         return np.concatenate(blocks, axis=1).astype(np.float32)
 
     def as_json(self) -> dict[str, Any]:

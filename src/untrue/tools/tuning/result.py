@@ -114,9 +114,9 @@ class TuneResult:
         """Calibrated probabilities (N, k), by the classes of `model.classes`."""
         return predict(self.model, data).probs
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model as a folder that `untrue predict` takes."""
-        check_target(Path(folder))
+        check_target(Path(folder), overwrite=overwrite)
         return save_model(Path(folder), self.model)
 
     def __repr__(self) -> str:

@@ -60,7 +60,7 @@ def tune(
     penalty: Penalty | FormulaPenalty | None = None,
     cost_columns: Any = None,
     max_accuracy_drop: float | None = MOST_DROP,
-    losses: Sequence[str] = registry.MIXED,
+    losses: Sequence[str] | str = registry.MIXED,
     trials: int = 8,
     time_limit: float | None = None,
     repetitions: int = 4,
@@ -98,7 +98,7 @@ def tune(
     classes            where labels are codes 0, 1, ... that stand for names: these, in their order
     max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
                        is a price and no promise: judged by the paired difference, not by a bound
-    losses             to try once no decision rule will do; () tries none
+    losses             one or more to try once no decision rule will do; () tries none
     trials             at most so many settings are trained, each `repetitions` times
     time_limit         in seconds: no such training starts later
     confidence         with which all budgets hold together
@@ -120,6 +120,7 @@ def tune(
     behind their scores (`untrue.posterior`).
     """
     started = time.perf_counter()
+    losses = (losses,) if isinstance(losses, str) else tuple(losses)
     _check(losses, trials, time_limit, max_accuracy_drop)
     source = as_source(data, y, target=target, classes=classes)
     choice, settings = choose(
