@@ -70,5 +70,4 @@ def _unit(progress: Progress) -> str:
 def _loss(progress: Progress) -> str:
     if progress.validation_loss is None:
         return f"step {progress.step} of {progress.steps}, loss {progress.loss:.4f}"
-    what = "cost" if progress.rounds else "loss"
-    return f"validation {what} {progress.validation_loss:.4f}"
+    return f"validation loss {progress.validation_loss:.4f}"

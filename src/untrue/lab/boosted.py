@@ -73,7 +73,7 @@ def train_trees(
     info: DatasetInfo,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> BoostedScores:
-    """Train by the run's loss; stop where the held-out cost no longer falls."""
+    """Train by the run's loss; stop where the validation loss no longer falls."""
     parts = opened.split(config)
     preprocessing = opened.source.fit_preprocessing(parts.train, "codes")
     assert isinstance(preprocessing, TableCodes)

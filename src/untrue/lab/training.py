@@ -163,7 +163,7 @@ def _train_trees(
         ),
         confusion=scored.confusion,
         decisions=scored.decisions,
-        # Trees note the cost of the validation part after each round, and no other loss.
+        # Trees note the loss of the validation part after each round, and no other.
         train_losses=found.history.validation,
         validation_losses=found.history.validation,
         best_epoch=found.history.best_epoch,

@@ -10,7 +10,7 @@ class Progress:
     """`step` of `steps` in `epoch` (from 1) of at most `epochs`, and the mean loss so far.
 
     validation_loss: at the end of an epoch, where validation examples are watched.
-    rounds: the epochs are rounds of boosted trees, and the validation loss is the held-out cost.
+    rounds: the epochs are rounds of boosted trees.
     """
 
     epoch: int

@@ -1,4 +1,4 @@
-"""Boosted trees in `fit`: by our objectives, stopped by cost, kept as data and checked."""
+"""Boosted trees in `fit`: by our objectives, stopped by the loss, kept as data and checked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import untrue
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import Penalty
-from untrue.tools.fitting.booster import booster_learner
+from untrue.tools.fitting.booster import booster_learner, start_scores
 from untrue.tools.fitting.learners import BoosterSettings
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.result import FitResult
@@ -38,7 +39,7 @@ def fitted(request: pytest.FixtureRequest, patients_csv: Path, patient_costs: Pe
     )
 
 
-def test_the_model_learns_and_the_round_of_least_cost_is_kept(
+def test_the_model_learns_and_the_round_of_least_loss_is_kept(
     fitted: FitResult,
 ) -> None:
     summary = fitted.variant.summary
@@ -86,6 +87,34 @@ def test_costs_act_in_training(patients_csv: Path, patient_costs: Penalty) -> No
     assert plain.expected_cost is not None
     assert trained.expected_cost is not None
     assert trained.expected_cost < plain.expected_cost
+
+
+@pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
+def test_before_the_first_tree_the_posterior_is_the_class_frequencies(loss: Any) -> None:
+    labels = np.repeat([0, 1, 2], [500, 300, 200])
+    costs = np.array([[0.0, 1.0, 1.0], [20.0, 0.0, 2.0], [1.0, 5.0, 0.0]])
+    start = start_scores(loss, costs, 0.5, labels, 3)
+    probs = np.exp(start) / np.exp(start).sum()
+    behind = untrue.posterior(probs[None], Penalty.from_matrix(costs), 0.5, loss)[0]
+    np.testing.assert_allclose(behind, np.array([501, 301, 201]) / 1003, atol=1e-6)
+    plain = start_scores("cross-entropy", costs, 0.5, labels, 3)
+    np.testing.assert_allclose(np.exp(plain), np.array([501, 301, 201]) / 1003)
+
+
+def test_trees_by_costs_and_the_least_cost_decision_do_not_answer_one_class(
+    tmp_path: Path,
+) -> None:
+    """Stopped by the cost of their answers, a tree or two were kept, and every answer was one."""
+    data = load_breast_cancer(as_frame=True)
+    table = data.data.assign(diagnosis=data.target_names[data.target])
+    table.iloc[:400].to_csv(tmp_path / "bc.csv", index=False)
+    costs = Penalty.from_rules(["malignant", "benign"], {("malignant", "benign"): 20.0})
+    found = untrue.fit(tmp_path / "bc.csv", target="diagnosis", penalty=costs, model="lightgbm")
+    table.iloc[400:].to_csv(tmp_path / "new.csv", index=False)
+    decided = untrue.predict(found.model, tmp_path / "new.csv", decision="cost")
+    names = np.array(decided.classes)[decided.predicted]
+    assert (names == table.diagnosis.iloc[400:].to_numpy()).mean() > 0.75
+    assert found.history.best_epoch > 20
 
 
 @pytest.mark.parametrize(

@@ -234,11 +234,12 @@ def _losses(found: FitResult) -> Curves:
         series = both(found.variants[0].name, found.baseline_history, 0) + series
     if not found.history.train:
         return Curves(
-            "Validation cost by round",
-            f"The first {found.history.best_epoch} rounds of trees were kept: there the cost of an "
-            "answer on the validation part is least.",
+            "Validation loss by round",
+            f"Of {len(found.history.validation)} rounds of trees the first "
+            f"{found.history.best_epoch} were kept: there the validation loss is least. Losses of "
+            "different kinds do not compare.",
             Axis("round"),
-            Axis("cost of an answer", from_zero=True),
+            Axis("mean loss", from_zero=True),
             series,
         )
     return Curves(

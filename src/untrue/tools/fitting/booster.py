@@ -1,8 +1,11 @@
 """Boosted trees as learners: LightGBM or XGBoost, by our objectives, kept in their own formats.
 
-Training starts from the logarithms of the class frequencies, as the libraries' own objectives do,
-and stops when the mean cost of its answers on the validation part has not fallen for `patience`
-rounds. Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
+Training starts from the scores that are best where nothing is known of an example, as the
+libraries' own objectives do: those of least loss by the class frequencies. So the posterior behind
+the scores is right from the first round on. It stops when the loss on the validation part, costs
+included, has not fallen for `patience` rounds. The mean cost of the answers themselves is no
+measure for that: on a few hundred examples it jumps, and is often least after a tree or two.
+Nothing is pickled: LightGBM's text and XGBoost's JSON are data.
 """
 
 from __future__ import annotations
@@ -10,18 +13,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 
-from untrue import boosting
+from untrue import boosting, reference
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.newton import threads
 from untrue.optional import import_library
 from untrue.penalty import ExamplePenalty, Penalty
+from untrue.reference import Loss
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import (
     BoosterSettings,
@@ -32,6 +37,8 @@ from untrue.tools.fitting.learners import (
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
 
+# As near to 1 as a probability counts in the log-bilinear loss of a round.
+CERTAIN = 1 - 1e-12
 FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
 
 
@@ -141,23 +148,30 @@ class BoosterLearner:
         weights: FloatArray | None = None,
     ) -> Fitted:
         """As `Learner.train`; weights (N,): what each example counts in training."""
-        start = _log_shares(labels[parts.train], self.n_classes)
-        costs = _CostByRound(
-            _of(penalty, parts.validation), labels[parts.validation], self.how, on_progress
+        start = start_scores(
+            loss, _of(penalty, parts.train), alpha, labels[parts.train], self.n_classes
+        )
+        held_out = _LossByRound(
+            loss,
+            _of(penalty, parts.validation),
+            alpha,
+            labels[parts.validation],
+            self.how,
+            on_progress,
         )
         make = _train_lightgbm if self.library == "lightgbm" else _train_xgboost
         booster = make(
-            self, loss, penalty, alpha, inputs, labels, parts, start, seed, costs, weights
+            self, loss, penalty, alpha, inputs, labels, parts, start, seed, held_out, weights
         )
         predictor = BoosterPredictor(
             self.library,
             booster,
             tuple(start.tolist()),
             self.width,
-            costs.best,
+            held_out.best,
             self.categorical,
         )
-        return Fitted(predictor, History((), tuple(costs.values), costs.best))
+        return Fitted(predictor, History((), tuple(held_out.values), held_out.best))
 
     def outlook(
         self,
@@ -178,27 +192,29 @@ class BoosterLearner:
         }
 
 
-class _CostByRound:
-    """The mean cost of the answers on the validation part by round, and when to stop."""
+class _LossByRound:
+    """The mean loss on the validation part by round, and when to stop."""
 
     def __init__(
         self,
+        loss: str,
         costs: FloatArray | ExamplePenalty,
+        alpha: float,
         labels: IntArray,
         how: BoosterSettings,
         tell: Tell | None,
     ) -> None:
-        self._costs, self._labels, self._how, self._tell = costs, labels, how, tell
+        self._loss, self._alpha = loss, 0.0 if loss == CROSS_ENTROPY else alpha
+        self._labels, self._how, self._tell = labels, how, tell
+        self._rows = None
+        if self._alpha:
+            self._rows = costs.rows(labels) if isinstance(costs, ExamplePenalty) else costs[labels]
         self.values: list[float] = []
         self.best = 0
 
     def see(self, scores: FloatArray) -> bool:
         """Note a round's scores (n, k); True when training should stop."""
-        answers = scores.argmax(axis=1)
-        if isinstance(self._costs, ExamplePenalty):
-            value = float(self._costs.costs(self._labels, answers).mean())
-        else:
-            value = float(self._costs[self._labels, answers].mean())
+        value = self._mean(scores)
         self.values.append(value)
         done = len(self.values)
         if not self.best or value < self.values[self.best - 1]:
@@ -206,6 +222,20 @@ class _CostByRound:
         if self._tell is not None:
             self._tell(Progress(done, self._how.rounds, 1, 1, value, value, rounds=True))
         return self.over
+
+    def _mean(self, scores: FloatArray) -> float:
+        """To the digits that a comparison of rounds needs, and fast; see `untrue.reference`."""
+        shifted = scores - scores.max(axis=1, keepdims=True)
+        weights = np.exp(shifted)
+        total = weights.sum(axis=1)
+        own = np.take_along_axis(shifted, self._labels[:, None], axis=1)[:, 0]
+        value = (1 - self._alpha) * float((np.log(total) - own).mean())
+        if self._rows is None:
+            return value
+        probs = weights / total[:, None]
+        if self._loss == "log-bilinear":
+            probs = -np.log1p(-np.minimum(probs, CERTAIN))
+        return value + self._alpha * float((self._rows * probs).sum(axis=1).mean())
 
     @property
     def over(self) -> bool:
@@ -256,7 +286,7 @@ def _train_lightgbm(
     parts: Split,
     start: FloatArray,
     seed: int,
-    costs: _CostByRound,
+    held_out: _LossByRound,
     weights: FloatArray | None,
 ) -> Any:
     lightgbm = _library("lightgbm")
@@ -284,7 +314,6 @@ def _train_lightgbm(
             inputs[rows],
             labels[rows],
             weight=None if weights is None else weights[rows],
-            init_score=np.tile(start, (len(rows), 1)),
             categorical_feature=chosen,
             reference=reference,
         ).construct()
@@ -294,24 +323,26 @@ def _train_lightgbm(
         return train, data(parts.validation, train)
 
     train, watched = learner.last.get(inputs, labels, parts, weights, make=both)
+    for held, rows in ((train, parts.train), (watched, parts.validation)):
+        held.set_init_score(np.tile(start, (len(rows), 1)))
 
-    def cost(scores: Any, _: Any) -> tuple[str, float, bool]:
-        costs.see(np.asarray(scores).reshape(-1, learner.n_classes))
-        return "cost", costs.values[-1], False
+    def watch(scores: Any, _: Any) -> tuple[str, float, bool]:
+        held_out.see(np.asarray(scores).reshape(-1, learner.n_classes))
+        return "loss", held_out.values[-1], False
 
     def stop(_: Any) -> None:
-        if costs.over:
-            raise lightgbm.callback.EarlyStopException(costs.best - 1, [])
+        if held_out.over:
+            raise lightgbm.callback.EarlyStopException(held_out.best - 1, [])
 
     booster = lightgbm.train(
         params,
         train,
         learner.how.rounds,
         valid_sets=[watched],
-        feval=cost,
+        feval=watch,
         callbacks=[stop],
     )
-    text = booster.model_to_string(num_iteration=costs.best)
+    text = booster.model_to_string(num_iteration=held_out.best)
     return lightgbm.Booster(model_str=text)
 
 
@@ -325,7 +356,7 @@ def _train_xgboost(
     parts: Split,
     start: FloatArray,
     seed: int,
-    costs: _CostByRound,
+    held_out: _LossByRound,
     weights: FloatArray | None,
 ) -> Any:
     xgboost = _library("xgboost")
@@ -359,7 +390,7 @@ def _train_xgboost(
 
     class Watch(xgboost.callback.TrainingCallback):  # type: ignore[misc, name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002
-            return costs.see(np.asarray(model.predict(watched, output_margin=True)))
+            return held_out.see(np.asarray(model.predict(watched, output_margin=True)))
 
     return xgboost.train(
         params, data(parts.train), learner.how.rounds, obj=own, callbacks=[Watch()]
@@ -379,10 +410,30 @@ def _of(penalty: Penalty | ExamplePenalty, rows: IntArray) -> FloatArray | Examp
     return penalty.take(rows) if isinstance(penalty, ExamplePenalty) else penalty.matrix()
 
 
-def _log_shares(labels: IntArray, k: int) -> FloatArray:
-    """Logarithms of the class frequencies, each class counted once more than it is."""
+def start_scores(
+    loss: str, costs: FloatArray | ExamplePenalty, alpha: float, labels: IntArray, k: int
+) -> FloatArray:
+    """(k,) Of least mean loss where every example has the same scores.
+
+    By cross-entropy these are the logarithms of the class frequencies, each class counted once
+    more than it is.
+    """
     counts = np.bincount(labels, minlength=k) + 1.0
-    return np.asarray(np.log(counts / counts.sum()))
+    shares = counts / counts.sum()
+    plain = np.log(shares)
+    if loss == CROSS_ENTROPY or not 0.0 < alpha < 1.0:
+        return np.asarray(plain)
+    matrix = costs.mean(labels).matrix() if isinstance(costs, ExamplePenalty) else costs
+    # All examples together are one whose target has the weights `shares`.
+    target, rows = shares[None], (shares @ matrix)[None]
+    mixed = {"loss": cast(Loss, loss), "alpha": alpha}
+
+    def value(scores: FloatArray) -> tuple[float, FloatArray]:
+        found = reference.losses(scores[None], target, rows, **mixed)
+        return float(found[0]), reference.gradients(scores[None], target, rows, **mixed)[0]
+
+    least = minimize(value, plain, jac=True, method="BFGS", options={"gtol": 1e-9})
+    return np.asarray(least.x - least.x.mean())
 
 
 def _library(name: str) -> Any:

@@ -157,8 +157,6 @@ def fit(
         made[each] = learner.train(
             its_loss, costs, alpha, inputs, labels, parts, seed=seed, on_progress=named
         )
-        if choice.boosted:
-            made[each] = _in_units(made[each], scale)
         predictor = made[each].predictor
         link = Link(its_loss, alpha, penalty, scale)
         held_back, outside = link.read(predictor.logits(inputs[parts.validation]), validation)
@@ -263,12 +261,6 @@ def prepare(
     source.release()
     network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
     return network, preprocessing, inputs
-
-
-def _in_units(fitted: Fitted, scale: float) -> Fitted:
-    """Costs on the validation part as they were stated, not as they were scaled for training."""
-    values = tuple(value / scale for value in fitted.history.validation)
-    return replace(fitted, history=replace(fitted.history, validation=values))
 
 
 def _named(on_progress: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:

@@ -128,7 +128,7 @@ class BoosterSettings:
     rounds         trees of each class, at most
     learning_rate  how much of each tree counts
     leaves         of a tree, at most
-    patience       rounds without a lower cost on the validation part before it stops
+    patience       rounds without a lower loss on the validation part before it stops
     """
 
     rounds: int = 500
