@@ -56,7 +56,7 @@ def fit(
     own: options.Reading = options.USUAL_READING,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Train a classifier on your own data by what mistakes cost, and show what that bought.
+    """Train a classifier on your own data by what mistakes cost, and show what that changed.
 
     Trains the plain cross-entropy model beside it, measures both on examples that neither has
     seen, prints before and after, and writes a folder that `untrue predict` takes.

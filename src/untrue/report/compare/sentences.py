@@ -249,7 +249,7 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
 
 
 def _free(comparison: Comparison, reference: Arm) -> str:
-    """What the decision rule buys from plain cross-entropy, and for what."""
+    """What the decision rule changes for plain cross-entropy, and at what price."""
     plain, costly = comparison.plain, comparison.costly
     if plain is None:
         return ""
