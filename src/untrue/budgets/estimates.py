@@ -40,7 +40,7 @@ class Outlook:
     margins: FloatArray
 
     def fails(self, alpha: float, tilt: FloatArray | None = None) -> FloatArray:
-        """(T, B) Chance that the test part does not show a budget at level `alpha`.
+        """(T, B) Chance that the test part does not show a budget at `alpha`.
 
         tilt  (B,) as if the rates were so many times the estimated ones
         """

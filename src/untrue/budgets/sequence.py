@@ -76,11 +76,11 @@ def p_values(
 
 
 def passed_in_order(found: FloatArray, path: IntArray, alpha: float) -> BoolArray:
-    """(T,) Whether a rule and all before it on its path have p-values (T, B) within the level.
+    """(T,) Whether a rule and all before it on its path have p-values (T, B) at most alpha.
 
     path  (T,) which path a rule is on; they share `alpha`
 
-    Valid since a rule that breaks a budget passes with at most the level's chance, whatever the
+    Valid since a rule that breaks a budget passes with a chance of at most alpha, whatever the
     budget, and since on each path the first such rule ends it (fixed-sequence testing).
     """
     numbers = np.unique(path)

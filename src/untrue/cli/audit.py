@@ -18,7 +18,7 @@ app = typer.Typer()
 
 EXAMPLE = (
     "Example: `untrue audit predictions.csv --penalty costs.toml --truth diagnosis "
-    "--hierarchy tree.csv --out audit`"
+    "--hierarchy hierarchy.csv --out audit`"
 )
 
 

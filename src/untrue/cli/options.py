@@ -134,20 +134,20 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
-    """Runs that go on from the weights of others, and weights that are kept for it."""
+    """Runs that continue from the weights of others, and weights that are kept for it."""
 
     start_from: Annotated[
         str | None,
         runs(
-            "Go on from trained weights. baseline: train plain cross-entropy once a repetition; "
-            "every loss then goes on from it for a few epochs (--epochs, 3 by default; the other "
-            "training options are for these epochs too). DIR: go on from runs made with "
+            "Continue from trained weights. baseline: train plain cross-entropy once a repetition; "
+            "every loss then continues from it for a few epochs (--epochs, 3 by default; the other "
+            "training options are for these epochs too). DIR: continue from runs made with "
             "--keep-weights.",
             metavar="baseline|DIR",
         ),
     ] = None
     keep_weights: Annotated[
-        bool, runs("Keep the weights of the runs, so that others can go on from them.")
+        bool, runs("Keep the weights of the runs, so that others can continue from them.")
     ] = False
 
 

@@ -51,7 +51,7 @@ def show(
 
 @app.command(epilog="Example: `untrue penalty check costs.toml`")
 def check(file: File, classes: Names = None) -> None:
-    """Look for what is likely to disappoint: free classes, lopsided pairs, scale, easy answers.
+    """Look for what is likely to disappoint: free classes, asymmetric pairs, scale, easy answers.
 
     Exit code 2 only when the file cannot be used at all.
     """

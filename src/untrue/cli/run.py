@@ -16,7 +16,7 @@ app = typer.Typer()
 
 EXAMPLE = (
     "Example: `untrue run masked-zone --scale desk --out runs/mnist --alpha 0,.5,.9`. "
-    "Stop it with Ctrl-C; the same command goes on where it stopped."
+    "Stop it with Ctrl-C; the same command continues where it stopped."
 )
 AXES = "Axes of the experiment"
 

@@ -69,7 +69,7 @@ def tune(
         ),
     ] = 4,
     trials: Annotated[
-        int, typer.Option(help="Train at most so many settings; 0: try decision rules alone.")
+        int, typer.Option(help="Train at most this many settings; 0: try decision rules alone.")
     ] = 8,
     time_limit: Annotated[
         float | None, typer.Option(help="Minutes after which no new setting is trained.")
@@ -95,7 +95,7 @@ def tune(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
+        typer.Option(help="Keeps what was trained, to continue from; else OUT.tuning.sqlite."),
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -104,7 +104,7 @@ def tune(
     Tries the plain model, then decision rules, then training by costs, and stops at the first that
     is likely to do. Tests its rules on examples used for nothing else, as `untrue control` does:
     with the confidence asked for, every budget truly holds for new cases like these. Writes a
-    folder that `untrue predict` takes. Killed, the same command goes on.
+    folder that `untrue predict` takes. Killed, the same command continues.
 
     Exit code: 0 the budgets are kept; 1 they cannot be shown to be (the folder then holds the
     closest model, so marked, and the text says what it would take); 2 wrong use or data, nothing is

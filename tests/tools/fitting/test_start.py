@@ -73,7 +73,7 @@ def test_what_cannot_be_gone_on_with_is_refused(
     with pytest.raises(ArgumentError, match="other classes, or another order"):
         go(penalty=other)
     trees = fit(source, loss="cross-entropy", model="lightgbm", rounds=3).model
-    with pytest.raises(ArgumentError, match="is a model of lightgbm, which cannot be gone on with"):
+    with pytest.raises(ArgumentError, match="is a model of lightgbm, which cannot be trained further"):
         fit(source, loss="cross-entropy", start_from=trees)
 
 

@@ -167,7 +167,7 @@ def test_what_was_trained_is_not_trained_again_for_other_budgets(
     assert len(record) == entries
     assert same.trials == before.trials
     np.testing.assert_array_equal(same.predict(X), before.predict(X))
-    # Other costs train anew what learns from costs; other data, everything.
+    # Other costs train again what learns from costs; other data, everything.
     other = Penalty.from_rules(10, {("8", "1"): 30.0}, default=1.0)
     words = {"budgets": "*->* <= 0.5%", "trials": 1, "losses": ["bilinear"], "record": path}
     changed = tuned(penalty=other, **words)

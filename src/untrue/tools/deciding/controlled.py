@@ -43,7 +43,7 @@ def control_file(
     """`untrue.control` on the probabilities and the truth in a file.
 
     penalty    its classes are matched with those of the file by name
-    hierarchy  a file with the tree of the classes: what groups in budgets mean
+    hierarchy  a hierarchy file of the classes: what groups in budgets mean
     classes    the names that labels 0, 1, ... stand for
     """
     known = penalty.classes if penalty is not None and has_names(penalty) else None

@@ -87,8 +87,8 @@ def explore(
     """Read a file of predictions and keep what fits into a page.
 
     penalty    costs to start with; without it every mistake costs 1
-    hierarchy  a file with a tree of the classes: its groups may be edited as one
-    examples   at most so many are kept, drawn by class
+    hierarchy  a hierarchy file of the classes: its groups may be edited as one
+    examples   how many are kept at most, drawn by class
     """
     check_count("examples", examples, most=MOST_EXAMPLES)
     check_seed(seed)
