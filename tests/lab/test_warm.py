@@ -29,7 +29,7 @@ from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.lab.training import train
-from untrue.lab.warm import KeptPlan, begun, copy_starts, split_options, warm_plan
+from untrue.lab.warm import KeptPlan, copy_starts, split_options, warm_plan, with_start
 from untrue.networks.weights import from_bytes, to_bytes
 from untrue.report.sweep.rows import collect
 from untrue.storage import entry_id
@@ -276,7 +276,7 @@ def test_options_of_training_are_of_the_few_epochs() -> None:
 
 def test_without_a_source_a_plan_is_itself(digits: Dataset) -> None:
     plan = plan_of()
-    assert begun(plan, describe(digits), {}, None) is plan
+    assert with_start(plan, describe(digits), {}, None) is plan
 
 
 def test_a_zone_is_the_same_with_and_without_a_start(digits: Dataset) -> None:

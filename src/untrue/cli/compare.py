@@ -95,7 +95,7 @@ def compare(
 
     from untrue.lab import comparison
     from untrue.lab.design import with_given
-    from untrue.lab.warm import begun, split_options
+    from untrue.lab.warm import split_options, with_start
 
     console = Console(soft_wrap=True, highlight=False)
     named = comparison.read_methods(methods)
@@ -116,7 +116,7 @@ def compare(
     )
     for note in notes:
         say(console, note)
-    whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
+    whole = with_start(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     done = sweep_into(out, whole, found, machine, where, scale=scale, console=console)
     if machine.dry_run:
         return

@@ -123,8 +123,8 @@ def new(
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     names = split_names(classes) if classes else None
-    tree = read_hierarchy(hierarchy, classes=names) if hierarchy else None
-    typer.echo(place_text(out, template(names, tree, ordinal=ordinal, power=power)))
+    known_hierarchy = read_hierarchy(hierarchy, classes=names) if hierarchy else None
+    typer.echo(place_text(out, template(names, known_hierarchy, ordinal=ordinal, power=power)))
 
 
 @app.command(

@@ -124,7 +124,7 @@ def tune(
     costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
     _, stated_costs = labels_of(source, costs, PLAIN)
-    tree = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
+    known_hierarchy = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
 
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
@@ -148,7 +148,7 @@ def tune(
             time_limit=None if time_limit is None else 60 * time_limit,
             repetitions=repetitions,
             confidence=confidence,
-            groups=tree,
+            groups=known_hierarchy,
             zone_above=zone_above,
             model=model,
             **options.given(trained),

@@ -11,12 +11,12 @@ from untrue.errors import ArgumentError
 Shape = Literal["linear", "cosine"]
 
 
-def check_way(steps: int, shape: str) -> None:
+def check_schedule(steps: int, shape: str) -> None:
     check_count("steps", steps)
     check_choice("shape", shape, ("linear", "cosine"))
 
 
-def share_of_way(step: int, steps: int, shape: Shape) -> float:
+def progress_share(step: int, steps: int, shape: Shape) -> float:
     """How far something has come after `step` of `steps` steps, 0 to 1."""
     share = min(max(step / steps, 0.0), 1.0)
     return (
@@ -64,7 +64,7 @@ class AlphaSchedule:
                 "`loss` must have an `alpha`, as BilinearLoss and LogBilinearLoss do; "
                 f"got {type(loss).__name__}."
             )
-        check_way(steps, shape)
+        check_schedule(steps, shape)
         for name, value in (("start", start), ("final", final)):
             if not 0.0 <= value <= 1.0:
                 raise ArgumentError(f"`{name}` must lie in [0, 1]; got {value}.")
@@ -85,7 +85,7 @@ class AlphaSchedule:
 
     def alpha_at(self, step: int) -> float:
         """Alpha after `step` steps."""
-        share = share_of_way(step, self.steps, self.shape)
+        share = progress_share(step, self.steps, self.shape)
         return self.final if share == 1.0 else self.start + (self.final - self.start) * share
 
     def step(self) -> None:

@@ -99,7 +99,9 @@ def _asymmetric_pairs(
     gap = np.abs(there - back)
     order = [n for n in np.argsort(-gap, kind="stable").tolist() if gap[n] > 0]
     high, low, names = np.maximum(there, back), np.minimum(there, back), penalty.classes
-    return tuple(AsymmetricPair(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order)
+    return tuple(
+        AsymmetricPair(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order
+    )
 
 
 def _remarks(found: Diagnosis) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ def equal_accuracy_table(comparison: Comparison) -> Table | None:
     return Table(
         title="Cost at equal accuracy",
         see="Each row states how many points a method may lose against the most probable class of "
-        "plain cross-entropy. Its strength and decision are chosen on the validation examples of each "
-        "repetition, the cheapest that keep to it there (plain ce where none does); costs and "
+        "plain cross-entropy. Its strength and decision are chosen on the validation examples of "
+        "each repetition, the cheapest that keep to it there (plain ce where none does); costs and "
         "points are those of the test examples, so that a little more or less is lost there. The "
         "temperature was found on the same validation examples. Differences are to the free rule "
         "at the same tolerance.",

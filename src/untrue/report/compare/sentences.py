@@ -74,7 +74,8 @@ def beaten_in_both(comparison: Comparison, measure: str) -> str:
     if not clear:
         return f"{sentences}; none beyond an interval."
     who = "each" if len(clear) == len(better) else _grouped(clear, NAMED)
-    return f"{sentences}; {who} beyond an interval in at least one (with this many settings, a few are by chance)."
+    chance = "with this many settings, a few may be by chance"
+    return f"{sentences}; {who} beyond an interval in at least one ({chance})."
 
 
 def costs_sentence(comparison: Comparison) -> str:

@@ -69,7 +69,8 @@ def multipliers_table(rule: DecisionRule) -> Table:
     return Table(
         "How the rule decides",
         "Least expected cost, from probabilities at a temperature of "
-        f"{rule.temperature:.3g}, with the mistakes of each budget made costlier by the factors below.",
+        f"{rule.temperature:.3g}, with the mistakes of each budget made costlier by the factors "
+        "below.",
         (Column("budget"), Column("times as costly", ".3g")),
         tuple(
             (str(budget), multiplier)

@@ -58,7 +58,7 @@ def control_file(
     )
     if penalty is not None:
         penalty = named_for(penalty, read.classes)
-    tree = stated_hierarchy(hierarchy, penalty, read.classes)
+    known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
     assert read.truth is not None
     try:
         rule = control(
@@ -69,7 +69,7 @@ def control_file(
             confidence=confidence,
             abstain=abstain,
             classes=read.classes,
-            groups=tree,
+            groups=known_hierarchy,
             zone_above=zone_above,
             seed=seed,
         )

@@ -111,8 +111,8 @@ def explore(
         )
     if examples < k:
         raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")
-    tree = stated_hierarchy(hierarchy, penalty, read.classes)
-    found = super_classes(tree) if tree is not None else None
+    known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
+    found = None if known_hierarchy is None else super_classes(known_hierarchy)
     members = {} if found is None else found[0]
     names = _ordered(read.classes, penalty, members)
     costs = penalty_over(penalty, names).matrix()

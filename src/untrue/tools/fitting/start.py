@@ -1,4 +1,4 @@
-"""Fitting that continues from a model: its weights, its preprocessing, another loss, a few epochs."""
+"""Fitting that continues from a model: same weights and preprocessing, a few epochs more."""
 
 from __future__ import annotations
 
