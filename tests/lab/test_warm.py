@@ -1,4 +1,4 @@
-"""Runs that go on from the weights of a finished one: what is trained, kept and refused."""
+"""Runs that continue from the weights of a finished one: what is trained, kept and refused."""
 
 from __future__ import annotations
 
@@ -261,9 +261,9 @@ def test_other_files_of_the_data_are_refused(made: Path, digits: Dataset) -> Non
 def test_weights_and_start_go_together(digits: Dataset) -> None:
     plan = warm_plan(plan_of(repetitions=1), "baseline", {"epochs": 1})
     start, continued, *_ = plan.configs(describe(digits))
-    with pytest.raises(ArgumentError, match="to go on from run"):
+    with pytest.raises(ArgumentError, match="to continue from run"):
         train(continued, digits)
-    with pytest.raises(ArgumentError, match="none to go on from"):
+    with pytest.raises(ArgumentError, match="none to continue from"):
         train(start, digits, weights=b"x")
 
 

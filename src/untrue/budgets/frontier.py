@@ -29,7 +29,7 @@ ROUNDS, STEP = 3, 1.0
 # The most rules on a path, and the most of those that can hardly fail.
 LONGEST, SURE_STEPS, SURE, LOST, MOST_BETWEEN = 80, 12, 1e-5, 0.9999, 4
 # With one budget: the powers looked at first, how far the path part may be wrong about where the
-# test part decides, and so many rules there.
+# test part decides, and how many rules there are there.
 GRAIN, MARGIN, LONGEST_LINE = 0.5, 1.5, 120
 # The rule without multipliers is the first that is looked at.
 PLAIN = 0

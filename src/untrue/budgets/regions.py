@@ -20,7 +20,7 @@ from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.zone import zone_penalty, zone_threshold
 
-# A mean over so many cells is exact enough, and fast.
+# A mean over this many cells is exact enough, and fast.
 MOST_CELLS = 2**21
 
 GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"

@@ -31,7 +31,7 @@ def usual_path_share(n_budgets: int) -> float:
 def split(
     n: int, path_share: float, seed: int, *, most: int = MOST_FOR_PATH
 ) -> tuple[IntArray, IntArray]:
-    """Positions of the path part, at most so many, and of the test part: purely random, not by
+    """Positions of the path part, at most this many, and of the test part: purely random, not by
     class.
 
     Numbers of a class that were fixed in advance would not be those of independent draws.

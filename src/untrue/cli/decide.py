@@ -15,7 +15,7 @@ EXAMPLE = (
     "Example: `untrue decide rule.json new.csv --out decided.csv`; once the truth is known: "
     "`untrue audit decided.csv --rule rule.json`"
 )
-# So many classes are listed.
+# How many classes are listed.
 LISTED = 12
 
 

@@ -38,8 +38,8 @@ def fit(
     start_from: Annotated[
         Path | None,
         training(
-            "Go on from the network of a model that was fitted to these data, for a few epochs "
-            "(--epochs, 3 by default); the plain model goes on from it too.",
+            "Continue from the network of a model that was fitted to these data, for a few epochs "
+            "(--epochs, 3 by default); the plain model continues from it too.",
             metavar="MODEL",
         ),
     ] = None,

@@ -31,7 +31,7 @@ def status(
         ),
     ] = False,
 ) -> None:
-    """Say how many runs of a directory are done, which failed and why, and how to go on.
+    """Say how many runs of a directory are done, which failed and why, and how to continue.
 
     Every entry is checked against its checksum; damaged ones are named.
     """

@@ -78,7 +78,7 @@ class LocalProcesses:
     threads is part of what decides a result to the last bit, so it never depends on how many
     runs are left. info: of the data set, which is hashed once and not by each process. own: how
     the data are read, unless they are images of the lab, known by their name. store: the
-    directory that has the weights of runs that others go on from.
+    directory that has the weights of runs that others continue from.
     """
 
     jobs: int
@@ -264,7 +264,7 @@ def finished_with(config: RunConfig, trained: Trained) -> Finished:
 
 
 def starting_weights(place: Path | None, config: RunConfig) -> bytes | None:
-    """The weights that a run goes on from, out of the store in a directory."""
+    """The weights that a run continues from, out of the store in a directory."""
     if config.start is None or place is None:
         return None
     with Store.read(place) as store:

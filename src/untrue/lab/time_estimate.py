@@ -78,7 +78,7 @@ class SpeedEstimate:
     jobs          runs at a time
     ended         seconds of runs that ended before; forgotten when one of these ends
     least_share   of its epochs a run may end early by
-    like          a usual run: the time of others counts by their epochs beside its; None: all alike
+    like          a usual run: the time of others counts by their epochs beside its; None: equally
     """
 
     jobs: int
@@ -124,7 +124,7 @@ class SpeedEstimate:
         return TimeRange(low * self.least_share, high)
 
     def left(self, waiting: float) -> TimeRange | None:
-        """The time until all runs have ended, with so many yet to start."""
+        """The time until all runs have ended, with this many yet to start."""
         one = self.one_run()
         if one is None:
             return None

@@ -35,7 +35,7 @@ class AlphaSchedule:
 
     How far it has come is kept in the loss, as `loss.alpha_steps`, and our losses have it in their
     state with alpha: where the loss is part of the module that is saved and loaded, the schedule
-    goes on where it was, whether it is made before or after the state is loaded. `resume=False`
+    continues where it was, whether it is made before or after the state is loaded. `resume=False`
     starts again after a state was loaded. For other losses there is `state_dict`.
 
     >>> from untrue import BilinearLoss, Penalty
@@ -69,8 +69,8 @@ class AlphaSchedule:
             if not 0.0 <= value <= 1.0:
                 raise ArgumentError(f"`{name}` must lie in [0, 1]; got {value}.")
         self.loss, self.start, self.final, self.steps, self.shape = loss, start, final, steps, shape
-        going_on = resume and getattr(loss, "resumed", False)
-        self.done = self.done if going_on else 0
+        resuming = resume and getattr(loss, "resumed", False)
+        self.done = self.done if resuming else 0
 
     @property
     def done(self) -> int:

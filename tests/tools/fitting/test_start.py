@@ -1,4 +1,4 @@
-"""Fitting goes on from a model's weights, and refuses where that makes no sense."""
+"""Fitting continues from a model's weights, and refuses where that makes no sense."""
 
 from __future__ import annotations
 

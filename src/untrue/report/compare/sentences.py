@@ -28,7 +28,7 @@ FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
     "be shown."
 )
-# So many methods with their settings are named in a sentence, if there are more.
+# How many methods with their settings are named in a sentence, if there are more.
 NAMED = 4
 WEIGHTED = "class-weighted"
 PICKED = "Each method's setting was picked on other repetitions than it is scored on."
@@ -291,7 +291,7 @@ def _verdict(change: Interval | None) -> str:
 def _grouped(arms: list[Arm], limit: int | None = None) -> str:
     """Settings in a sentence, the strengths of a method and decision together.
 
-    limit: name so many groups and say how many more there are.
+    limit: how many groups are named; the rest are counted.
     """
     groups: dict[tuple[str, str], list[Arm]] = {}
     for arm in arms:
