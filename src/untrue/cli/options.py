@@ -208,7 +208,7 @@ Probs = Annotated[
     str | None,
     typer.Option(
         help="Columns of the probabilities: the prefix before every class name, or all the "
-        "columns with commas between; of two classes one column will do. Else guessed.",
+        "columns with commas between; for two classes one is enough. Else guessed.",
         metavar="PREFIX|COLS",
     ),
 ]
@@ -218,7 +218,7 @@ FittedModel = Annotated[
 AbstainCost = Annotated[
     float | None,
     typer.Option(
-        help="With --decide cost: what no answer costs; there is none where the best costs more."
+        help="With --decide cost: what no answer costs; none is given where the best costs more."
     ),
 ]
 OtherPenalty = Annotated[
