@@ -158,8 +158,8 @@ class Browser:
             with DIRECT.open(request, timeout=120) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
-            told = json.load(error)["value"]
-            raise RuntimeError(f"{path}: {told['error']}: {told['message']}") from None
+            found = json.load(error)["value"]
+            raise RuntimeError(f"{path}: {found['error']}: {found['message']}") from None
 
 
 # Keys of the WebDriver standard.

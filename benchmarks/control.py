@@ -18,7 +18,7 @@ most 5 % of the draws (and three standard errors of that count).
 Run: `python -m benchmarks.control [--draws 1000] [--rival-draws 200] [--pool NAME ...]
 [--data DIR] [--cache DIR]`. The others, and what is measured only next to mapie, get the first of
 the same draws.
-Each case is kept in the cache as soon as it is measured: a run that was stopped goes on, and runs
+Each case is kept in the cache as soon as it is measured: a run that was stopped continues, and runs
 of one pool each may go side by side. The table has what the cache has of such numbers of draws;
 after a change of the code start with another cache.
 """

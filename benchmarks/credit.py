@@ -1,7 +1,7 @@
 """Cross-validation on German credit: learners, trainings and decisions, chosen inside each fold.
 
 For every outer fold, settings (rounds, alpha, C) are chosen by the mean cost of an inner
-cross-validation of its training part; the test part is answered once, by a model trained anew on
+cross-validation of its training part; the test part is answered once, by a model trained again on
 the whole training part. Columns are prepared by the rows trained on.
 """
 

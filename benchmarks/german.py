@@ -40,8 +40,8 @@ METHODS = (
     Method(TREES_REFERENCE, TREES, "least cost"),
     Method("LightGBM, weighted examples", TREES_WEIGHTED, "argmax"),
     Method("LightGBM, bilinear, argmax", BILINEAR, "argmax"),
-    # With two classes least cost on the bilinear loss's own probabilities decides alike: where both
-    # answers cost the same, its link moves nothing.
+    # With two classes least cost on the bilinear loss's own probabilities gives the same answers:
+    # where both cost the same, its link moves nothing.
     Method("LightGBM, bilinear, posterior", BILINEAR, "posterior"),
     Method("LightGBM, log-bilinear, argmax", LOG_BILINEAR, "argmax"),
     Method("LightGBM, log-bilinear, least cost", LOG_BILINEAR, "least cost"),

@@ -4,7 +4,7 @@
     python -m benchmarks.kdd99 --data-dir DIR --held-out-only    # leaves the test file alone
 
 The task's description announces attacks in the test file that training never had. So the choice is
-made by holding out whole kinds of attack: four folds, every kind, `normal` too, weighing alike.
+made by holding out whole kinds of attack: four folds, the same weight for every kind.
 `CANDIDATES` and this weighing were fixed before the test file was read. The choice is written down,
 then the test file is read for all candidates, with `SEEDS` seeds each.
 
@@ -204,8 +204,8 @@ def cost_by_kind(rows: Rows, penalty: untrue.Penalty) -> dict[Candidate, dict[st
     }
 
 
-def kinds_alike(costs: dict[str, float]) -> float:
-    """Every kind of row weighs alike. The weighing that was fixed beforehand."""
+def mean_over_kinds(costs: dict[str, float]) -> float:
+    """Every kind of row has the same weight. The weighing that was fixed beforehand."""
     return float(np.mean(list(costs.values())))
 
 
@@ -247,7 +247,7 @@ def main() -> None:
     print(f"{len(rows.labels):,} distinct rows of {len(data.labels):,}", flush=True)
     by_kind = cost_by_kind(rows, data.penalty)
     write("kdd99-held-out", [{"candidate": c.name, **by_kind[c]} for c in CANDIDATES])
-    held_out = {c: kinds_alike(by_kind[c]) for c in CANDIDATES}
+    held_out = {c: mean_over_kinds(by_kind[c]) for c in CANDIDATES}
     chosen = min(CANDIDATES, key=held_out.__getitem__)
     (RESULTS / "kdd99-choice.json").write_text(
         json.dumps({"chosen": chosen.name, **asdict(chosen)}, indent=1) + "\n"

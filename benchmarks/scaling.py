@@ -40,9 +40,9 @@ EXPERIMENTS = (
 )
 
 
-def nothing(shared: Any, item: int, tell: Callable[[Any], None]) -> int:
+def nothing(shared: Any, item: int, report: Callable[[Any], None]) -> int:
     """A run that does nothing but say so, with the data at hand."""
-    tell(item)
+    report(item)
     return int(shared[0, 0]) + item
 
 
@@ -56,8 +56,8 @@ def measure(address: str, runs: int) -> dict[str, object]:
         connected = time.perf_counter()
         ended = [
             time.perf_counter()
-            for news in ray.run(cluster, nothing, data, list(range(runs)))
-            if isinstance(news, ray.Done)
+            for event in ray.run(cluster, nothing, data, list(range(runs)))
+            if isinstance(event, ray.Done)
         ]
     each = np.diff(ended)
     return {

@@ -1,4 +1,4 @@
-"""`python -m fuzz`: so many cases, or so many seconds; exit code 1 when one was not clean."""
+"""`python -m fuzz`: a number of cases or of seconds; exit code 1 when one was not clean."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, help="how many")
     parser.add_argument("--seconds", type=float, help="for how long; else 60, or all --cases")
     parser.add_argument("--only", help="targets, with commas between: " + ", ".join(TARGETS))
-    parser.add_argument("--stop-after", type=int, default=20, help="so many findings")
+    parser.add_argument("--stop-after", type=int, default=20, help="after this many findings")
     parser.add_argument("--out", type=Path, help="write what was tried, and how often, as JSON")
     given = parser.parse_args()
     chosen = {name.strip() for name in given.only.split(",")} if given.only else set(TARGETS)

@@ -1,7 +1,7 @@
 """Runs cases in child processes, within limits, and says what each came to.
 
 A child takes many cases, one after another, so that libraries are loaded once. It is watched: one
-that crashes, or hangs, has its case noted, and another goes on with the next.
+that crashes, or hangs, has its case noted, and another continues with the next.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Iterator[Outcome]:
-    """The outcomes of the cases from `first` on, until so many are done or the time is over."""
+    """The outcomes of the cases from `first` on, until this many are done or the time is over."""
     started, case = time.monotonic(), first
     end = first + cases if cases is not None else sys.maxsize
     while case < end and (seconds is None or time.monotonic() - started < seconds):

@@ -40,7 +40,7 @@ class CostCallback(Callback):
     every        "epoch" or "step": which of them `steps` counts
     start, shape as in `untrue.AlphaSchedule`
 
-    Alpha follows the Trainer's own count, so that a run that is resumed goes on where it was.
+    Alpha follows the Trainer's own count, so that a run that is resumed continues where it was.
 
     `validation_step` returns {"logits": (N, k, ...), "target": (N, ...)}, or with "predicted" the
     classes in place of logits. Over a validation epoch, of all loaders and all processes, a

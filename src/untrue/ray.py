@@ -1,12 +1,12 @@
-"""Work on a Ray cluster: a function and a list of items in, news as it happens out.
+"""Work on a Ray cluster: a function and a list of items in, events as they happen out.
 
     with connected(Cluster("auto", threads=2)) as slots:
-        for news in run(cluster, work, shared, items):
+        for event in run(cluster, work, shared, items):
             ...
 
-`work(shared, item, tell)` is a function of a module that every node has. `shared` goes into Ray's
+`work(shared, item, report)` is a function of a module that every node has. `shared` goes into Ray's
 object store: it travels to a node once, and arrays in it are read there without a copy. What a
-worker or a node that dies had under way is done again elsewhere. Nothing is written here: the
+worker or a node that dies had in progress is done again elsewhere. Nothing is written here: the
 caller alone keeps results.
 
 Ray's processes trust each other, and send each other pickles. Connect only to a cluster of your
@@ -34,11 +34,11 @@ from untrue.optional import need
 
 AUTO = "auto"
 PURPOSE = "The executor ray"
-# So often a run is begun again elsewhere when its worker or its node dies.
+# How often a run is started again elsewhere when its worker or its node dies.
 RETRIES = 3
-# Seconds: between looks at the cluster, between a worker's words, until an address counts as dead.
-PATIENCE, TELL_EVERY, REACH = 0.2, 0.5, 5.0
-# What decides numbers, and what must be alike for pickles to be read.
+# Seconds: between polls of the cluster, between a worker's reports, until a host counts as dead.
+PATIENCE, REPORT_EVERY, REACH = 0.2, 0.5, 5.0
+# What decides numbers, and what must be the same for pickles to be read.
 COMPARED = ("untrue", "torch", "numpy", "ray")
 
 Work = Callable[[Any, Any, Callable[[Any], None]], Any]
@@ -73,15 +73,15 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Began:
-    """A worker has begun with an item."""
+class Started:
+    """A worker has started an item."""
 
     item: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """What `tell` was last called with."""
+class Reported:
+    """What `report` was last called with."""
 
     item: int
     message: Any
@@ -104,7 +104,7 @@ class Failed:
     seconds: float
 
 
-News = Began | Told | Done | Failed
+Event = Started | Reported | Done | Failed
 
 
 class MismatchError(UntrueError, RuntimeError):
@@ -149,45 +149,47 @@ def room(cluster: Cluster) -> int:
 
 def run(
     cluster: Cluster, work: Work, shared: Any, items: Sequence[Any]
-) -> Generator[News, None, None]:
-    """Exactly one `Done` or `Failed` for each item, in any order; `Began` comes before it.
+) -> Generator[Event, None, None]:
+    """Exactly one `Done` or `Failed` for each item, in any order; `Started` comes before it.
 
-    A node with other versions ends it all. What is under way when the iterator is closed ends with
+    A node with other versions ends it all. What is running when the iterator is closed ends with
     the connection: a cluster stops the workers of a driver that has left.
     """
     ray = need("ray", PURPOSE, "ray")
     options: dict[str, Any] = {"num_cpus": cluster.threads, "num_gpus": cluster.gpus}
     task = ray.remote(_task).options(max_retries=RETRIES, **options)
-    board, data, ours = _board(ray), ray.put(shared), versions()
+    progress_actor, data, ours = _progress_actor(ray), ray.put(shared), versions()
     todo = deque(range(len(items)))
-    flying: dict[Any, tuple[int, float]] = {}
-    begun: set[int] = set()
+    running: dict[Any, tuple[int, float]] = {}
+    started: set[int] = set()
     try:
-        while todo or flying:
+        while todo or running:
             # As many again wait in Ray's own queue, so that no worker waits for us.
             width = cluster.jobs or 2 * _slots(ray, cluster)
-            while todo and len(flying) < width:
+            while todo and len(running) < width:
                 item = todo.popleft()
-                made = task.remote(work, data, items[item], item, board, cluster.threads, ours)
-                flying[made] = (item, time.perf_counter())
-            ready, _ = ray.wait(list(flying), num_returns=1, timeout=PATIENCE)
-            at_work = {item for item, _ in flying.values()}
-            for item, messages in _read(ray, board).items():
+                made = task.remote(
+                    work, data, items[item], item, progress_actor, cluster.threads, ours
+                )
+                running[made] = (item, time.perf_counter())
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=PATIENCE)
+            at_work = {item for item, _ in running.values()}
+            for item, messages in _read(ray, progress_actor).items():
                 if item in at_work:
-                    if item not in begun:
-                        begun.add(item)
-                        yield Began(item)
-                    yield from (Told(item, message) for message in messages)
+                    if item not in started:
+                        started.add(item)
+                        yield Started(item)
+                    yield from (Reported(item, message) for message in messages)
             for each in ready:
-                item, started = flying.pop(each)
-                if item not in begun:
-                    begun.add(item)
-                    yield Began(item)
-                yield _outcome(ray, each, item, time.perf_counter() - started)
+                item, since = running.pop(each)
+                if item not in started:
+                    started.add(item)
+                    yield Started(item)
+                yield _outcome(ray, each, item, time.perf_counter() - since)
     finally:
         # Not `ray.cancel`: a result that comes in at that moment aborts the driver (Ray 2.60).
         with suppress(Exception):
-            ray.kill(board)
+            ray.kill(progress_actor)
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -221,7 +223,7 @@ def _task(
     shared: Any,
     argument: Any,
     item: int,
-    board: Any,
+    progress_actor: Any,
     threads: int,
     ours: tuple[tuple[str, str], ...],
 ) -> tuple[Any, list[str]]:
@@ -232,52 +234,52 @@ def _task(
         importlib.import_module("torch").set_num_threads(threads)
     last = 0.0
 
-    def tell(message: Any) -> None:
+    def report(message: Any) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= TELL_EVERY:
+        if now - last >= REPORT_EVERY:
             last = now
-            board.tell.remote(item, message)
+            progress_actor.report.remote(item, message)
 
-    board.begin.remote(item)
+    progress_actor.start.remote(item)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UntrueWarning)
-        value = work(shared, argument, tell)
+        value = work(shared, argument, report)
     return value, [str(each.message) for each in caught if each.category is UntrueWarning]
 
 
-class _Board:
-    """An actor beside the driver that holds the last word of each item until it is read."""
+class _ProgressActor:
+    """An actor beside the driver that holds the last message of each item until it is read."""
 
     def __init__(self) -> None:
-        self.words: dict[int, list[Any]] = {}
+        self.messages: dict[int, list[Any]] = {}
 
-    def begin(self, item: int) -> None:
-        self.words.setdefault(item, [])
+    def start(self, item: int) -> None:
+        self.messages.setdefault(item, [])
 
-    def tell(self, item: int, message: Any) -> None:
-        self.words[item] = [message]
+    def report(self, item: int, message: Any) -> None:
+        self.messages[item] = [message]
 
     def read(self) -> dict[int, list[Any]]:
-        words, self.words = self.words, {}
-        return words
+        messages, self.messages = self.messages, {}
+        return messages
 
 
-def _board(ray: Any) -> Any:
+def _progress_actor(ray: Any) -> Any:
     strategies = need("ray.util.scheduling_strategies", PURPOSE, "ray")
     # Beside the driver: that node's end is the end of the driver too.
     here = ray.get_runtime_context().get_node_id()
     place = strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-    return ray.remote(_Board).options(num_cpus=0, scheduling_strategy=place).remote()
+    return ray.remote(_ProgressActor).options(num_cpus=0, scheduling_strategy=place).remote()
 
 
-def _read(ray: Any, board: Any) -> dict[int, list[Any]]:
-    """Progress is for the eye: where it cannot be had, the work goes on."""
+def _read(ray: Any, progress_actor: Any) -> dict[int, list[Any]]:
+    """Progress is for the eye: where it cannot be read, the work continues."""
     try:
-        words: dict[int, list[Any]] = ray.get(board.read.remote(), timeout=5 * REACH)
+        messages: dict[int, list[Any]] = ray.get(progress_actor.read.remote(), timeout=5 * REACH)
     except ray.exceptions.RayError:
         return {}
-    return words
+    return messages
 
 
 def _slots(ray: Any, cluster: Cluster) -> int:
@@ -286,7 +288,7 @@ def _slots(ray: Any, cluster: Cluster) -> int:
     return max(1, int(cores) // cluster.threads)
 
 
-def _outcome(ray: Any, made: Any, item: int, seconds: float) -> News:
+def _outcome(ray: Any, made: Any, item: int, seconds: float) -> Event:
     try:
         value, texts = ray.get(made)
     except ray.exceptions.RayTaskError as error:

@@ -16,7 +16,6 @@ from untrue.errors import ArgumentError
 from untrue.metrics.bounds import share_p_value
 
 ONE, TWO = ["*->benign <= 8%"], ["*->benign <= 9%", "tumour->* <= 40%"]
-FOUR = ["*->benign <= 10%", "tumour->* <= 45%", "benign<-* <= 15%", "*->tumour <= 10%"]
 
 
 def count_over(pool, budgets, *, n: int, draws: int, **options) -> tuple[int, int]:

@@ -204,14 +204,14 @@ def test_examples_without_an_answer_stay_in_the_denominator() -> None:
         (
             "car->cat <= 5%",
             0.95,
-            "car->cat <= 5%: within, not shown; 3 of 100 examples (3 %); with 95 % confidence each "
-            "way at least 0.823 % and at most 7.57 %.",
+            "car->cat <= 5%: within, not shown; 3 of 100 examples (3 %); lower bound 0.823 % and "
+            "upper bound 7.57 %, each with 95 % confidence.",
         ),
         (
             "car->cat <= 2%",
             0.95,
-            "car->cat <= 2%: over, perhaps by chance; 3 of 100 examples (3 %); with 95 % "
-            "confidence each way at least 0.823 % and at most 7.57 %.",
+            "car->cat <= 2%: over, perhaps by chance; 3 of 100 examples (3 %); lower bound "
+            "0.823 % and upper bound 7.57 %, each with 95 % confidence.",
         ),
         (
             "car->cat <= 0.5%",

@@ -122,7 +122,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_rows(
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert exit_code(["status", str(tmp_path)]) == 0
-    assert "go on with: untrue compare --data digits" in capsys.readouterr().out
+    assert "continue with: untrue compare --data digits" in capsys.readouterr().out
     done = run(*SMALL, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert " 0 done already" not in done.stdout

@@ -72,8 +72,8 @@ def test_from_a_file_to_a_rule_to_answers_to_an_audit(
     tumours = found["truth"] == "tumour"
     errors = int((found["decided"][tumours] == "benign").sum())
     assert f"{errors} of {tumours.sum()} examples" in shown
-    told = json.loads((folder / "a" / "audit.json").read_text())["budgets"][0]
-    assert (told["errors"], told["of"]) == (errors, int(tumours.sum()))
+    verdict = json.loads((folder / "a" / "audit.json").read_text())["budgets"][0]
+    assert (verdict["errors"], verdict["of"]) == (errors, int(tumours.sum()))
 
 
 def test_exit_code_1_once_a_budget_is_shown_to_be_broken(
@@ -98,8 +98,8 @@ def test_exit_code_1_once_a_budget_is_shown_to_be_broken(
 def test_numbers_of_errors_stay_a_share_of_the_calibration_set(folder: Path) -> None:
     control("known.csv", "--budget", "tumour->benign <= 30 errors", "--out", "rule.json")
     exit_code(["audit", "new.csv", "--rule", "rule.json", "--out", "a"])
-    told = json.loads((folder / "a" / "audit.json").read_text())["budgets"][0]
-    assert told["limit"] == 30 / 1500
+    verdict = json.loads((folder / "a" / "audit.json").read_text())["budgets"][0]
+    assert verdict["limit"] == 30 / 1500
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_two_classes_with_one_column_in_parquet(
     # Without answers the rule gives the same ones.
     found.drop(columns="decided").to_parquet("e.parquet")
     assert exit_code(["audit", "e.parquet", *asked, "--rule", "r.json", "--out", "b"]) == 0
-    told = [json.loads((folder / each / "audit.json").read_text()) for each in "ab"]
-    assert told[0]["budgets"] == told[1]["budgets"]
+    audits = [json.loads((folder / each / "audit.json").read_text()) for each in "ab"]
+    assert audits[0]["budgets"] == audits[1]["budgets"]
 
 
 def test_abstaining_costs_and_a_tree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

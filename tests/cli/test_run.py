@@ -164,7 +164,7 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(
     assert "runs are stored." in out
     assert "Traceback" not in out + err
     status = untrue("status", tmp_path)
-    assert f"go on with: untrue {' '.join(SLOW)} --out {tmp_path}" in status.stdout
+    assert f"continue with: untrue {' '.join(SLOW)} --out {tmp_path}" in status.stdout
     assert untrue(*SLOW, "--out", tmp_path).returncode == 0
     assert rows(tmp_path) == undisturbed
 

@@ -239,7 +239,9 @@ def test_a_graph_that_answers_otherwise_is_refused(fitted: FitResult) -> None:
     for node in model.graph.node:
         if node.op_type == "ArgMax" and node.output[0] == "index":
             node.op_type = "ArgMin"
-    with pytest.raises(UntrueError, match=r"otherwise than `untrue predict`; it was not written"):
+    with pytest.raises(
+        UntrueError, match=r"another answer than `untrue predict`; it was not written"
+    ):
         check_onnx(replace(made, content=model.SerializeToString()), fitted.model)
     moved = replace(fitted.model, temperature=fitted.model.temperature * 1.5)
     with pytest.raises(UntrueError, match=r"The graph's probs differ .* it was not written"):

@@ -11,7 +11,7 @@ from untrue.lab import time_estimate
 from untrue.lab.design import Setup, made_from
 from untrue.lab.machine import provenance
 from untrue.lab.records import RunConfig, RunResult
-from untrue.lab.time_estimate import Pace
+from untrue.lab.time_estimate import SpeedEstimate
 
 
 def setup(**values: object) -> Setup:
@@ -80,7 +80,9 @@ def test_a_guess_of_a_network_for_any_size_grows_with_the_images() -> None:
     assert 0 < 2 * digits.low < cifar.low
 
 
-def simulate(lengths: list[float], *, jobs: int, pace: Pace) -> list[tuple[float, float, float]]:
+def simulate(
+    lengths: list[float], *, jobs: int, speed: SpeedEstimate
+) -> list[tuple[float, float, float]]:
     """Runs of these lengths, in seconds: the time left in truth, and as it was estimated."""
     free = [0.0] * jobs
     begins = []
@@ -93,13 +95,13 @@ def simulate(lengths: list[float], *, jobs: int, pace: Pace) -> list[tuple[float
         for run, (begin, length) in enumerate(zip(begins, lengths, strict=True)):
             if begin <= now and run not in begun:
                 begun.add(run)
-                pace.start(str(run))
+                speed.start(str(run))
             if begin <= now < begin + length:
-                pace.advance(str(run), (now - begin) / length, now)
+                speed.advance(str(run), (now - begin) / length, now)
             elif run in begun and run not in ended:
                 ended.add(run)
-                pace.end(str(run), length)
-        left = pace.left(len(lengths) - len(begun))
+                speed.end(str(run), length)
+        left = speed.left(len(lengths) - len(begun))
         if left is not None:
             seen.append((end - now, left.low, left.high))
     return seen
@@ -109,7 +111,7 @@ def simulate(lengths: list[float], *, jobs: int, pace: Pace) -> list[tuple[float
 def test_the_first_seconds_of_the_first_run_give_a_range_that_holds(jobs: int) -> None:
     rng = np.random.default_rng(0)
     lengths = (60 * rng.uniform(0.8, 1.25, 20)).tolist()
-    seen = simulate(lengths, jobs=jobs, pace=Pace(jobs))
+    seen = simulate(lengths, jobs=jobs, speed=SpeedEstimate(jobs))
     first = sum(lengths) / jobs - seen[0][0]
     assert first < 10  # seconds
     inside = np.array([low <= truth <= high for truth, low, high in seen])
@@ -119,32 +121,32 @@ def test_the_first_seconds_of_the_first_run_give_a_range_that_holds(jobs: int) -
 
 
 def test_runs_that_end_correct_what_was_stored_on_a_faster_machine() -> None:
-    seen = simulate([40.0] * 10, jobs=1, pace=Pace(1, ended=[5.0, 5.0, 5.0]))
+    seen = simulate([40.0] * 10, jobs=1, speed=SpeedEstimate(1, ended=[5.0, 5.0, 5.0]))
     assert seen[0][2] < 0.5 * seen[0][0]  # far too low before any of these ends
     after = [each for each in seen if each[0] < 350]
     assert all(low <= truth <= high for truth, low, high in after)
 
 
 def test_a_run_that_may_stop_early_lowers_the_range_until_one_has_ended() -> None:
-    pace = Pace(1, least_share=0.1)
-    pace.start("a")
+    speed = SpeedEstimate(1, least_share=0.1)
+    speed.start("a")
     for now in range(10):
-        pace.advance("a", now / 100, float(now))
-    left = pace.left(9)
+        speed.advance("a", now / 100, float(now))
+    left = speed.left(9)
     assert left is not None
     assert left.low < 200 < 900 < left.high
-    pace.end("a", 30.0)
-    corrected = pace.left(9)
+    speed.end("a", 30.0)
+    corrected = speed.left(9)
     assert corrected is not None
     assert corrected.low < 270 < corrected.high < 900
 
 
 def test_nothing_is_known_before_the_first_seconds_nor_from_failures() -> None:
-    pace = Pace(2)
-    assert pace.left(5) is None
-    pace.start("a")
-    pace.advance("a", 0.1, 0.0)
-    pace.advance("a", 0.2, time_estimate.FIRST_SECONDS / 2)
-    assert pace.left(5) is None
-    pace.end("a", None)
-    assert pace.left(4) is None
+    speed = SpeedEstimate(2)
+    assert speed.left(5) is None
+    speed.start("a")
+    speed.advance("a", 0.1, 0.0)
+    speed.advance("a", 0.2, time_estimate.FIRST_SECONDS / 2)
+    assert speed.left(5) is None
+    speed.end("a", None)
+    assert speed.left(4) is None

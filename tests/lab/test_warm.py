@@ -1,4 +1,4 @@
-"""Runs that go on from the weights of a finished one: what is trained, kept and refused."""
+"""Runs that continue from the weights of a finished one: what is trained, kept and refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.lab.training import train
-from untrue.lab.warm import KeptPlan, begun, copy_starts, split_options, warm_plan
+from untrue.lab.warm import KeptPlan, copy_starts, split_options, warm_plan, with_start
 from untrue.networks.weights import from_bytes, to_bytes
 from untrue.report.sweep.rows import collect
 from untrue.storage import entry_id
@@ -261,9 +261,9 @@ def test_other_files_of_the_data_are_refused(made: Path, digits: Dataset) -> Non
 def test_weights_and_start_go_together(digits: Dataset) -> None:
     plan = warm_plan(plan_of(repetitions=1), "baseline", {"epochs": 1})
     start, continued, *_ = plan.configs(describe(digits))
-    with pytest.raises(ArgumentError, match="to go on from run"):
+    with pytest.raises(ArgumentError, match="to continue from run"):
         train(continued, digits)
-    with pytest.raises(ArgumentError, match="none to go on from"):
+    with pytest.raises(ArgumentError, match="none to continue from"):
         train(start, digits, weights=b"x")
 
 
@@ -276,7 +276,7 @@ def test_options_of_training_are_of_the_few_epochs() -> None:
 
 def test_without_a_source_a_plan_is_itself(digits: Dataset) -> None:
     plan = plan_of()
-    assert begun(plan, describe(digits), {}, None) is plan
+    assert with_start(plan, describe(digits), {}, None) is plan
 
 
 def test_a_zone_is_the_same_with_and_without_a_start(digits: Dataset) -> None:

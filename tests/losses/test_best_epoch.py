@@ -34,7 +34,7 @@ def run(epochs, **options) -> tuple[BestEpoch, nn.Module]:
 def test_the_best_epoch_that_held_is_restored(by, epoch) -> None:
     best, network = run(EPOCHS, by=by)
     found = best.restore(network)
-    assert (found.epoch, found.held) == (epoch, True)
+    assert (found.epoch, found.budgets_kept) == (epoch, True)
     assert network.weight.item() == epoch
     assert found.findings == ("a->b <= 5%: kept; 3 of 100 examples (3 %).",)
     assert best.loss.multipliers["a->b <= 5%"] > 1  # the loss was updated on the way
@@ -53,7 +53,7 @@ def test_where_none_held_the_closest_is_named_and_loaded_on_demand() -> None:
         best.restore(network)
     assert network.weight.item() == 3  # nothing was loaded
     found = best.restore(network, closest=True)
-    assert (found.epoch, found.held) == (2, False)
+    assert (found.epoch, found.budgets_kept) == (2, False)
     assert network.weight.item() == 2
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from untrue import Penalty
-from untrue.tools.penalty_diagnosis import SMALL, Lopsided, diagnose
+from untrue.tools.penalty_diagnosis import SMALL, AsymmetricPair, diagnose
 
 
 def test_the_facts_are_those_of_the_matrix() -> None:
@@ -14,12 +14,12 @@ def test_the_facts_are_those_of_the_matrix() -> None:
     found = diagnose(Penalty.from_matrix(matrix, ["a", "b", "c"]))
     assert (found.least, found.greatest, found.free_mistakes) == (1.0, 8.0, 1)
     assert found.mean == pytest.approx(16 / 6)
-    assert found.lopsided == (
-        Lopsided("b", "a", 8.0, 2.0),
-        Lopsided("b", "c", 4.0, 1.0),
-        Lopsided("c", "a", 1.0, 0.0),
+    assert found.asymmetric == (
+        AsymmetricPair("b", "a", 8.0, 2.0),
+        AsymmetricPair("b", "c", 4.0, 1.0),
+        AsymmetricPair("c", "a", 1.0, 0.0),
     )
-    assert found.n_lopsided == 3
+    assert found.n_asymmetric == 3
     assert found.constant == (
         ("b", pytest.approx(1.0)),
         ("c", pytest.approx(4 / 3)),
@@ -32,7 +32,7 @@ def test_large_rules_are_looked_at_without_their_matrix() -> None:
     k = SMALL + 1
     penalty = Penalty.from_rules(k, {(0, 1): 9.0, (1, 0): 9.0, (5, 6): 4.0}, default=1.0)
     found = diagnose(penalty)
-    assert found.lopsided == (Lopsided("5", "6", 4.0, 1.0),)
+    assert found.asymmetric == (AsymmetricPair("5", "6", 4.0, 1.0),)
     assert (found.least, found.greatest, found.free_mistakes) == (1.0, 9.0, None)
     assert Penalty.from_rules(k, {(0, 1): 0.25}).cheapest == 0.25
 
@@ -40,7 +40,7 @@ def test_large_rules_are_looked_at_without_their_matrix() -> None:
 def test_large_trees_are_symmetric_without_their_matrix() -> None:
     groups = {f"g{i}": [f"{i}.{j}" for j in range(50)] for i in range(50)}
     found = diagnose(Penalty.from_groups(groups, within=2.0, across=6.0))
-    assert (found.least, found.greatest, found.n_lopsided) == (2.0, 6.0, 0)
+    assert (found.least, found.greatest, found.n_asymmetric) == (2.0, 6.0, 0)
 
 
 @pytest.mark.parametrize(

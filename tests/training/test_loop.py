@@ -65,7 +65,7 @@ def test_early_stopping_keeps_the_best_weights() -> None:
         network, F.cross_entropy, noise(60), settings, watched=watched, on_progress=seen.append
     )
     assert len(history.train) == history.best_epoch + 5 < 200  # noise is soon learned by heart
-    assert [at.validation_loss for at in seen if at.epoch_ended] == list(history.validation)
+    assert [at.validation_loss for at in seen if at.step == at.steps] == list(history.validation)
     assert min(history.validation) == history.validation[history.best_epoch - 1]
     assert mean_loss(network, F.cross_entropy, watched) == pytest.approx(min(history.validation))
     assert not network.training
@@ -93,7 +93,7 @@ def test_progress_is_reported_within_long_epochs_and_at_their_end() -> None:
     assert [(at.epoch, at.step) for at in seen] == [(e, s) for e in (1, 2) for s in steps]
     assert {at.steps for at in seen} == {240}
     assert [at.validation_loss is None for at in seen] == [True, True, False] * 2
-    assert tuple(at.loss for at in seen if at.epoch_ended) == history.train
+    assert tuple(at.loss for at in seen if at.step == at.steps) == history.train
 
 
 def test_an_example_of_weight_two_counts_as_two() -> None:

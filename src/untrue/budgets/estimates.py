@@ -40,9 +40,9 @@ class Outlook:
     margins: FloatArray
 
     def fails(self, alpha: float, tilt: FloatArray | None = None) -> FloatArray:
-        """(T, B) Chance that the test part does not show a budget at level `alpha`.
+        """(T, B) Chance that the test part does not show a budget at `alpha`.
 
-        tilt  (B,) as if the rates were so many times the estimated ones
+        tilt  (B,) as if the rates were the estimated ones times this
         """
         found = np.empty(self.rates.shape)
         for b, limit in enumerate(self.limits.tolist()):

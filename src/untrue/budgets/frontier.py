@@ -4,7 +4,7 @@ Everything here looks at the path part alone. Of each rule it estimates the chan
 part will fail to show its budgets, and how good its answers are; a path is the Pareto frontier of
 the two (Laufer-Goldenberg et al., ICLR 2023), ordered by that chance. Where several budgets
 conflict, so that the path part cannot show which compromise will pass, a few paths from
-different starts share the level at which they are tested. A poor estimate makes paths that cost
+different starts share the alpha at which they are tested. A poor estimate makes paths that cost
 more than they must, never ones that break the guarantee.
 """
 
@@ -24,12 +24,12 @@ from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 # Multipliers exceed 1 by powers of two in this range.
 LEAST, MOST = -8.0, 24.0
 # The search for several budgets aims at these chances to fail, in small steps of the multipliers.
-LEVELS = tuple((1 / (1 + np.exp(np.arange(-7.0, 28.0, 1.0)))).tolist())
+CHANCES = tuple((1 / (1 + np.exp(np.arange(-7.0, 28.0, 1.0)))).tolist())
 ROUNDS, STEP = 3, 1.0
 # The most rules on a path, and the most of those that can hardly fail.
 LONGEST, SURE_STEPS, SURE, LOST, MOST_BETWEEN = 80, 12, 1e-5, 0.9999, 4
 # With one budget: the powers looked at first, how far the path part may be wrong about where the
-# test part decides, and so many rules there.
+# test part decides, and how many rules there are there.
 GRAIN, MARGIN, LONGEST_LINE = 0.5, 1.5, 120
 # The rule without multipliers is the first that is looked at.
 PLAIN = 0
@@ -160,25 +160,25 @@ def _follow(seen: _Seen) -> None:
     """From the weakest rule to ever safer ones, every budget with the same chance to fail.
 
     Dual ascent that follows a moving aim: a multiplier rises with the ratio of its budget's rate to
-    the rate at which the test part would fail with the chance of the level, a little at a time.
+    the rate at which the test part would fail with the chance aimed at, a little at a time.
     """
     power = np.full(len(seen.limits), LEAST)
-    for level in LEVELS:
+    for chance in CHANCES:
         for _ in range(ROUNDS):
             at = seen.add(1 + np.where(power > LEAST, 2**power, 0.0)[None]).start
-            moves = np.clip(_moves(seen, at, level), -STEP, STEP)
+            moves = np.clip(_moves(seen, at, chance), -STEP, STEP)
             # The first step is large: below some power nothing changes.
             power = np.where((power <= LEAST) & (moves > 0), -3.0, power + moves)
             power = np.clip(power, LEAST, MOST)
 
 
-def _moves(seen: _Seen, t: int, level: float) -> FloatArray:
+def _moves(seen: _Seen, t: int, chance: float) -> FloatArray:
     """(B,) By how many powers of two each multiplier of rule `t` should rise."""
     moves = np.empty(len(seen.limits))
     for b, limit in enumerate(seen.limits.tolist()):
         rate = max(float(seen.outlook.rates[t, b]), 1e-12)
         if b in seen.counts.paid:
-            aim = limit * (1 - 0.5 * (1 - level))
+            aim = limit * (1 - 0.5 * (1 - chance))
         else:
             tested = int(seen.outlook.tested[t, b])
             most = int(critical_errors(np.array([tested]), limit, seen.alpha)[0])
@@ -187,7 +187,7 @@ def _moves(seen: _Seen, t: int, level: float) -> FloatArray:
                 continue
             if most < 0:
                 most, tested = 0, examples_needed(limit, 1 - seen.alpha) or 10**9
-            aim = rate_with_chance(most, tested, level)
+            aim = rate_with_chance(most, tested, chance)
         moves[b] = math.log2(rate / max(aim, 1e-12))
     return moves
 

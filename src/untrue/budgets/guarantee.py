@@ -17,7 +17,7 @@ class TestedRule:
     of           examples or answers they are a share of
     rates        errors / of, or the mean cost
     p_value      the greatest of the budgets': the chance of data that good, were one over its limit
-    passed       it and all before it on its path are within the level
+    passed       the p-values of it and of all before it on its path are at most alpha
     accuracy     right answers, of all examples
     cost         what an answer costs on average
     abstained    share of the examples without an answer

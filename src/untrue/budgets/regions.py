@@ -20,7 +20,7 @@ from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.zone import zone_penalty, zone_threshold
 
-# A mean over so many cells is exact enough, and fast.
+# A mean over this many cells is exact enough, and fast.
 MOST_CELLS = 2**21
 
 GroupsLike: TypeAlias = "Hierarchy | Mapping[str, Sequence[str | int]]"
@@ -90,7 +90,7 @@ def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) 
     if name in penalty.classes:
         chosen[penalty.index(name)] = True
         return chosen
-    hierarchy = _tree(penalty, groups, shown)
+    hierarchy = _hierarchy_of(penalty, groups, shown)
     if hierarchy is not None:
         if name in hierarchy.names:
             node = hierarchy.names.index(name)
@@ -116,7 +116,7 @@ def members(name: str, penalty: Penalty, groups: GroupsLike | None, shown: str) 
 
 def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
     """Ones where the answer lies in another group than the truth."""
-    hierarchy = _tree(penalty, groups, shown)
+    hierarchy = _hierarchy_of(penalty, groups, shown)
     if hierarchy is not None:
         level = super_level(hierarchy)
         if level is None:
@@ -172,7 +172,7 @@ def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
     return found
 
 
-def _tree(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Hierarchy | None:
+def _hierarchy_of(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Hierarchy | None:
     """The hierarchy whose nodes may be named; its classes are the penalty's, in their order."""
     if groups is None:
         return penalty.hierarchy if isinstance(penalty, TreePenalty) else None

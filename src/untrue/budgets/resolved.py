@@ -85,7 +85,7 @@ class ResolvedBudget:
         return self._limit_in(self._cells(confusion).total)
 
     def _limit_in(self, total: int) -> float:
-        """The limit in so many examples."""
+        """The limit in this many examples."""
         if self.budget.unit != "errors" or self.examples is not None:
             return self.limit()
         return self.budget.amount / total if total else math.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,6 @@ class DecisionRule:
     abstain_cost: float | None
     answers: Answers
     guarantee: Guarantee
-    source: str = field(default="")
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def usual_path_share(n_budgets: int) -> float:
 def split(
     n: int, path_share: float, seed: int, *, most: int = MOST_FOR_PATH
 ) -> tuple[IntArray, IntArray]:
-    """Positions of the path part, at most so many, and of the test part: purely random, not by
+    """Positions of the path part, at most this many, and of the test part: purely random, not by
     class.
 
     Numbers of a class that were fixed in advance would not be those of independent draws.
@@ -76,11 +76,11 @@ def p_values(
 
 
 def passed_in_order(found: FloatArray, path: IntArray, alpha: float) -> BoolArray:
-    """(T,) Whether a rule and all before it on its path have p-values (T, B) within the level.
+    """(T,) Whether a rule and all before it on its path have p-values (T, B) at most alpha.
 
     path  (T,) which path a rule is on; they share `alpha`
 
-    Valid since a rule that breaks a budget passes with at most the level's chance, whatever the
+    Valid since a rule that breaks a budget passes with a chance of at most alpha, whatever the
     budget, and since on each path the first such rule ends it (fixed-sequence testing).
     """
     numbers = np.unique(path)

@@ -49,7 +49,7 @@ def shortfall(
             failed.append(str(budget))
             reasons.append(reason)
     if not failed:
-        # Each would pass by itself at the level asked for, but not where several paths share it.
+        # Each would pass by itself at alpha, but not where several paths share it.
         failed = [str(budget) for budget in budgets]
         reasons = [f"each is kept by {closest}, but only just"]
     listed = " and ".join(failed)

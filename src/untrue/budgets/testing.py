@@ -30,7 +30,7 @@ class Tested:
     path        (T,) which path a rule is on
     bets        (T, B) of the paths
     p_values    (T, B)
-    passed      (T,) whether it and all before it on its path are within the level
+    passed      (T,) whether the p-values of it and all before it on its path are at most alpha
     """
 
     counts: Counts

@@ -72,9 +72,10 @@ class Verdict:
             "broken": f"at least {self._shown(self.lower)}",
         }
         sure = f"{100 * self.confidence:g} % confidence"
-        both = f"each way {bounds['broken']} and {bounds['kept']}"
-        bound = bounds.get(self.ruling, both)
-        return f"{self.budget}: {self.ruling}; {found}; with {sure} {bound}."
+        both = f"lower bound {self._shown(self.lower)} and upper bound {self._shown(self.upper)}"
+        bound = bounds.get(self.ruling)
+        known = f"with {sure} {bound}" if bound else f"{both}, each with {sure}"
+        return f"{self.budget}: {self.ruling}; {found}; {known}."
 
     def _shown(self, rate: float) -> str:
         return f"{rate:.3g}" if self.budget.kind == "cost" else f"{100 * rate:.3g} %"

@@ -18,7 +18,7 @@ app = typer.Typer()
 
 EXAMPLE = (
     "Example: `untrue audit predictions.csv --penalty costs.toml --truth diagnosis "
-    "--hierarchy tree.csv --out audit`"
+    "--hierarchy hierarchy.csv --out audit`"
 )
 
 
@@ -88,7 +88,7 @@ def audit(
     from untrue.tools.auditing.audit import audit as run_audit
     from untrue.tools.auditing.nodes import has_node_answers
     from untrue.tools.reading.hierarchies import read_hierarchy
-    from untrue.tools.reading.json_numbers import numbers_text
+    from untrue.tools.writing import numbers_text
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
@@ -106,15 +106,17 @@ def audit(
         )
     costs = None if penalty is None else load_any(penalty)
     known = None if costs is None else costs.classes
-    tree = None if hierarchy is None else read_hierarchy(hierarchy, classes=known)
-    by_tree = tree if tree is not None else getattr(costs, "hierarchy", None)
+    given_hierarchy = None if hierarchy is None else read_hierarchy(hierarchy, classes=known)
+    known_hierarchy = (
+        given_hierarchy if given_hierarchy is not None else getattr(costs, "hierarchy", None)
+    )
     columns: dict[str, Any] = {
         "truth": truth,
         "predicted": predicted,
         "delimiter": delimiter,
     }
-    if by_tree is not None and has_node_answers(predictions, by_tree, **columns):
-        _of_nodes(predictions, by_tree, folder, columns, resamples, seed, budget)
+    if known_hierarchy is not None and has_node_answers(predictions, known_hierarchy, **columns):
+        _of_nodes(predictions, known_hierarchy, folder, columns, resamples, seed, budget)
         return
     found = run_audit(
         predictions,
@@ -123,7 +125,7 @@ def audit(
         truth=truth,
         predicted=predicted,
         probs=probs,
-        hierarchy=tree,
+        hierarchy=given_hierarchy,
         delimiter=delimiter,
         classes=options.names(classes),
         zone_above=zone_above,
@@ -170,7 +172,7 @@ def _of_nodes(
     from untrue.report.document.page import write, write_text
     from untrue.report.own import nodes
     from untrue.tools.auditing.nodes import audit_nodes
-    from untrue.tools.reading.json_numbers import numbers_text
+    from untrue.tools.writing import numbers_text
 
     if budget:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""`untrue calibrate`: probabilities as sure as they are right."""
+"""`untrue calibrate`: probabilities that match how often the answers are right."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def calibrate(
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
 ) -> None:
-    """Calibrate the probabilities in a file, so that they are as sure as they are right.
+    """Calibrate the probabilities in a file, so that they match how often the answers are right.
 
     Finds one temperature by the true labels, divides the log-probabilities by it, and writes the
     file with the probabilities changed and all else as it was. The order of the classes stays;
@@ -80,7 +80,7 @@ def finding(found: CalibratedFile) -> str:
     elif found.high < 1:
         model = "not sure enough of its answers"
     else:
-        model = "about as sure as it was right, as far as these examples tell"
+        model = "about as sure as it should be, as far as these examples show"
     return (
         f"{found.source}: temperature {found.temperature:.3g} (95 % interval {found.low:.3g} to "
         f"{found.high:.3g}), fitted to {found.n:,} examples of {found.fitted_to}: the model was "

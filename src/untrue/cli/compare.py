@@ -1,4 +1,4 @@
-"""`untrue compare`: every way to make fewer costly mistakes, on the same data and budget."""
+"""`untrue compare`: every way to make fewer costly mistakes, compared on the same data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer()
 EXAMPLE = (
     "Example: `untrue compare --data mnist-5k --penalty zone:20 --out runs/compare`, or with your "
     "own: `untrue compare --data patients.csv --target diagnosis --penalty costs.toml --out "
-    "runs/patients`. Stop it with Ctrl-C; the same command goes on where it stopped."
+    "runs/patients`. Stop it with Ctrl-C; the same command continues where it stopped."
 )
 
 
@@ -86,16 +86,16 @@ def compare(
 ) -> None:
     """Compare the ways to make fewer costly mistakes, and say which is worth its price.
 
-    Trains every method on the same splits, seeds and budget, each over a range of its own
-    strength, and asks each model three times: for its own answer, for that of least expected cost,
-    and for that after calibration. Writes report.html with the finding. What the directory
-    already holds is not trained again. Exit code 1 when a run failed.
+    Trains every method on the same splits, seeds and training settings, each over a range of
+    its own strength, and asks each model three times: for its own answer, for that of least
+    expected cost, and for that after calibration. Writes report.html with the finding. What the
+    directory already holds is not trained again. Exit code 1 when a run failed.
     """
     from rich.console import Console
 
     from untrue.lab import comparison
     from untrue.lab.design import with_given
-    from untrue.lab.warm import begun, split_options
+    from untrue.lab.warm import split_options, with_start
 
     console = Console(soft_wrap=True, highlight=False)
     named = comparison.read_methods(methods)
@@ -116,7 +116,7 @@ def compare(
     )
     for note in notes:
         say(console, note)
-    whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
+    whole = with_start(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     done = sweep_into(out, whole, found, machine, where, scale=scale, console=console)
     if machine.dry_run:
         return

@@ -15,7 +15,7 @@ EXAMPLE = (
     "Example: `untrue decide rule.json new.csv --out decided.csv`; once the truth is known: "
     "`untrue audit decided.csv --rule rule.json`"
 )
-# So many classes are listed.
+# How many classes are listed.
 LISTED = 12
 
 
@@ -56,7 +56,7 @@ def decide(
         say(where, "Note: the rule was not shown to keep its budgets.")
     say(
         where,
-        f"{found.source}: {found.n:,} cases, {found.changed:,} decided otherwise than the most "
+        f"{found.source}: {found.n:,} cases, {found.changed:,} where the answer is not the most "
         f"probable class, {found.abstained:,} without an answer",
     )
     counts = sorted(found.counts, key=lambda each: -each[1])

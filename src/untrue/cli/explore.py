@@ -14,7 +14,8 @@ app = typer.Typer()
 
 EXAMPLE = (
     "Example: `untrue explore predictions.csv --out explore.html`, or from costs that you have: "
-    "`untrue explore predictions.csv --penalty costs.toml --hierarchy tree.csv --out explore.html`"
+    "`untrue explore predictions.csv --penalty costs.toml --hierarchy hierarchy.csv --out "
+    "explore.html`"
 )
 
 

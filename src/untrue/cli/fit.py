@@ -38,8 +38,8 @@ def fit(
     start_from: Annotated[
         Path | None,
         training(
-            "Go on from the network of a model that was fitted to these data, for a few epochs "
-            "(--epochs, 3 by default); the plain model goes on from it too.",
+            "Continue from the network of a model that was fitted to these data, for a few epochs "
+            "(--epochs, 3 by default); the plain model continues from it too.",
             metavar="MODEL",
         ),
     ] = None,
@@ -56,7 +56,7 @@ def fit(
     own: options.Reading = options.USUAL_READING,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Train a classifier on your own data by what mistakes cost, and show what that bought.
+    """Train a classifier on your own data by what mistakes cost, and show what that changed.
 
     Trains the plain cross-entropy model beside it, measures both on examples that neither has
     seen, prints before and after, and writes a folder that `untrue predict` takes.

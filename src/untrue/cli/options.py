@@ -134,20 +134,20 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
-    """Runs that go on from the weights of others, and weights that are kept for it."""
+    """Runs that continue from the weights of others, and weights that are kept for it."""
 
     start_from: Annotated[
         str | None,
         runs(
-            "Go on from trained weights. baseline: train plain cross-entropy once a repetition; "
-            "every loss then goes on from it for a few epochs (--epochs, 3 by default; the other "
-            "training options are for these epochs too). DIR: go on from runs made with "
+            "Continue from trained weights. baseline: train plain cross-entropy once a repetition; "
+            "every loss then continues from it for a few epochs (--epochs, 3 by default; the other "
+            "training options are for these epochs too). DIR: continue from runs made with "
             "--keep-weights.",
             metavar="baseline|DIR",
         ),
     ] = None
     keep_weights: Annotated[
-        bool, runs("Keep the weights of the runs, so that others can go on from them.")
+        bool, runs("Keep the weights of the runs, so that others can continue from them.")
     ] = False
 
 
@@ -208,7 +208,7 @@ Probs = Annotated[
     str | None,
     typer.Option(
         help="Columns of the probabilities: the prefix before every class name, or all the "
-        "columns with commas between; of two classes one column will do. Else guessed.",
+        "columns with commas between; for two classes one is enough. Else guessed.",
         metavar="PREFIX|COLS",
     ),
 ]
@@ -218,7 +218,7 @@ FittedModel = Annotated[
 AbstainCost = Annotated[
     float | None,
     typer.Option(
-        help="With --decide cost: what no answer costs; there is none where the best costs more."
+        help="With --decide cost: what no answer costs; none is given where the best costs more."
     ),
 ]
 OtherPenalty = Annotated[

@@ -53,7 +53,7 @@ def show(
 
 @app.command(epilog="Example: `untrue penalty check costs.toml`")
 def check(file: File, classes: Names = None) -> None:
-    """Look for what is likely to disappoint: free classes, lopsided pairs, scale, easy answers.
+    """Look for what is likely to disappoint: free classes, asymmetric pairs, scale, easy answers.
 
     Exit code 2 only when the file cannot be used at all.
     """
@@ -126,8 +126,8 @@ def new(
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     check_place(out, hierarchy)
     names = split_names(classes) if classes else None
-    tree = read_hierarchy(hierarchy, classes=names) if hierarchy else None
-    typer.echo(place_text(out, template(names, tree, ordinal=ordinal, power=power)))
+    known_hierarchy = read_hierarchy(hierarchy, classes=names) if hierarchy else None
+    typer.echo(place_text(out, template(names, known_hierarchy, ordinal=ordinal, power=power)))
 
 
 @app.command(

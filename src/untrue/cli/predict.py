@@ -59,7 +59,7 @@ def predict(
 
     costs = load_any(penalty) if penalty else None
     loaded = load_model(model)
-    tree = read_hierarchy(hierarchy, classes=loaded.classes) if hierarchy else None
+    known_hierarchy = read_hierarchy(hierarchy, classes=loaded.classes) if hierarchy else None
     source = read_data(loaded, data, delimiter=delimiter, classes=options.names(classes))
     found = run_predict(
         loaded,
@@ -67,7 +67,7 @@ def predict(
         decision=decide,
         abstain_cost=abstain_cost,
         penalty=costs,
-        hierarchy=tree,
+        hierarchy=known_hierarchy,
     )
     n = len(found.predicted)
     note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""

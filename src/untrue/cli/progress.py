@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from untrue.lab.executor import Advanced, Event, Finished, Started
 from untrue.lab.records import RunResult
-from untrue.lab.time_estimate import Pace
+from untrue.lab.time_estimate import SpeedEstimate
 from untrue.training.progress import duration
 
 MEASURING = "measuring"
@@ -31,19 +31,19 @@ class Display(Protocol):
     def show(self, event: Event) -> None: ...
 
 
-def display(console: Console, *, done: int, expected: int, pace: Pace) -> Display:
+def display(console: Console, *, done: int, expected: int, speed: SpeedEstimate) -> Display:
     """The display that fits where the output goes."""
-    clock = Clock(done=done, expected=expected, pace=pace)
+    clock = Clock(done=done, expected=expected, speed=speed)
     return LiveDisplay(console, clock) if console.is_terminal else PlainLines(console, clock)
 
 
 class Clock:
-    """Counts runs and tells the time left by the pace seen."""
+    """Counts runs and shows the time left, by the speed seen."""
 
-    def __init__(self, *, done: int, expected: int, pace: Pace) -> None:
+    def __init__(self, *, done: int, expected: int, speed: SpeedEstimate) -> None:
         self.done, self.expected = done, expected
         self.failed = 0
-        self._pace = pace
+        self._speed = speed
 
     @property
     def ended(self) -> int:
@@ -53,26 +53,26 @@ class Clock:
         """Take in what happened, at this moment."""
         if isinstance(event, Started):
             config = event.config
-            self._pace.start(config.run_id, relative=self._pace.relative(config))
+            self._speed.start(config.run_id, relative=self._speed.relative(config))
         elif isinstance(event, Advanced):
             at = event.progress
             share = (at.epoch - 1 + at.step / at.steps) / at.epochs
-            self._pace.advance(event.config.run_id, share, time.monotonic())
+            self._speed.advance(event.config.run_id, share, time.monotonic())
         else:
             well = event.result.status == "ok"
             # Its own seconds: the first run also waits for its process to start.
             seconds = None
             if well:
-                relative = self._pace.relative(event.result.config)
+                relative = self._speed.relative(event.result.config)
                 seconds = event.result.provenance.seconds / relative
-            self._pace.end(event.result.run_id, seconds)
+            self._speed.end(event.result.run_id, seconds)
             self.done += well
             self.failed += not well
 
     def left(self) -> str | None:
         """The time left, as a range; None while nothing is known."""
-        under_way = len(self._pace.under_way)
-        found = self._pace.left(max(self.expected - self.ended - under_way, 0))
+        under_way = len(self._speed.under_way)
+        found = self._speed.left(max(self.expected - self.ended - under_way, 0))
         return None if found is None else f"{found} left"
 
 
@@ -85,7 +85,7 @@ def outcome(result: RunResult) -> str:
 
 
 class PlainLines:
-    """One line when a run ends, and one as soon as the first run's pace is known."""
+    """One line when a run ends, and one as soon as the first run's speed is known."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console, self._clock = console, clock

@@ -16,7 +16,7 @@ app = typer.Typer()
 
 EXAMPLE = (
     "Example: `untrue run masked-zone --scale desk --out runs/mnist --alpha 0,.5,.9`. "
-    "Stop it with Ctrl-C; the same command goes on where it stopped."
+    "Stop it with Ctrl-C; the same command continues where it stopped."
 )
 AXES = "Axes of the experiment"
 
@@ -69,7 +69,7 @@ def run(
     from rich.console import Console
 
     from untrue.lab import experiments, plans, run_data
-    from untrue.lab.warm import begun, split_options
+    from untrue.lab.warm import split_options, with_start
 
     values: dict[str, Any] = {}
     if experiment.endswith(".toml"):
@@ -91,7 +91,7 @@ def run(
     plan = plans.paper_plan(
         chosen, scale=scale, overrides=values, train_images=found.info.train_images
     )
-    whole = begun(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
+    whole = with_start(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     console = Console(soft_wrap=True, highlight=False)
     place = out or Path("runs") / plan.name
     done = sweep_into(place, whole, found, machine, where, scale=scale, console=console)

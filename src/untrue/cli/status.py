@@ -31,7 +31,7 @@ def status(
         ),
     ] = False,
 ) -> None:
-    """Say how many runs of a directory are done, which failed and why, and how to go on.
+    """Say how many runs of a directory are done, which failed and why, and how to continue.
 
     Every entry is checked against its checksum; damaged ones are named.
     """
@@ -70,7 +70,7 @@ def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
     if bad:
         typer.echo("  make failed runs again by adding --retry-failed to the command")
     if len(good) + len(bad) < sweep.expected and not running:
-        typer.echo(f"  go on with: {sweep.command}")
+        typer.echo(f"  continue with: {sweep.command}")
 
 
 def _trainings(path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from untrue.lab.run_data import KnownData, RunData
     from untrue.lab.store import Store
     from untrue.lab.sweep import Outlook
-    from untrue.lab.time_estimate import Pace
+    from untrue.lab.time_estimate import SpeedEstimate
 
 
 @contextmanager
@@ -89,16 +89,16 @@ def sweep_into(
             sweep.note(store, planned, data)
         ahead = sweep.outlook(store, planned, retry_failed=machine.retry_failed)
         whole = plan.configs(info, store.result)
-        pace = pace_of(store, planned, whole[-1], info, jobs=jobs)
+        speed = estimate_of(store, planned, whole[-1], info, jobs=jobs)
         load = load_of(store, whole, ahead, retry_failed=machine.retry_failed)
-        stored = pace.left(load)
+        stored = speed.left(load)
         if stored is not None:
             how_long = f"{stored} by the runs that are stored"
         elif machine.dry_run:
             how_long = guess(whole[-1], load, info, jobs=jobs, threads=threads)
         else:
             how_long = "the time is known once the first run is under way"
-        say(console, greeting(planned, ahead, how_long, jobs=jobs))
+        say(console, start_line(planned, ahead, how_long, jobs=jobs))
         if machine.dry_run:
             return Outcome(store.path, 0, ahead.done)
         failed = 0
@@ -106,8 +106,8 @@ def sweep_into(
             events = sweep.run(
                 store, plan, info, planned, executor, retry_failed=machine.retry_failed
             )
-            failed = show(console, store, events, ahead, pace)
-        say(console, farewell(store))
+            failed = show(console, store, events, ahead, speed)
+        say(console, end_line(store))
         return Outcome(store.path, failed, sweep.outlook(store, planned).done)
 
 
@@ -137,21 +137,21 @@ def show(
     store: Store,
     events: Generator[Event, None, None],
     ahead: Outlook,
-    pace: Pace,
+    speed: SpeedEstimate,
 ) -> int:
     """Show the events of a sweep as they come; how many runs failed."""
     from untrue.cli.progress import display
     from untrue.lab.executor import Finished
 
     failed = 0
-    shown = display(console, done=ahead.done, expected=ahead.expected, pace=pace)
+    shown = display(console, done=ahead.done, expected=ahead.expected, speed=speed)
     try:
         with closing(events), shown:
             for event in events:
                 shown.show(event)
                 failed += isinstance(event, Finished) and event.result.status == "failed"
     except KeyboardInterrupt:
-        say(console, farewell(store))
+        say(console, end_line(store))
         raise
     return failed
 
@@ -177,12 +177,14 @@ def kind_of_device(device: str | None) -> str:
     return pick_device(device).type
 
 
-def pace_of(store: Store, sweep: Sweep, like: RunConfig, info: DatasetInfo, *, jobs: int) -> Pace:
+def estimate_of(
+    store: Store, sweep: Sweep, like: RunConfig, info: DatasetInfo, *, jobs: int
+) -> SpeedEstimate:
     """How fast runs like one go, as far as the runs of a sweep in the store tell."""
-    from untrue.lab.time_estimate import Pace, least_share, stored
+    from untrue.lab.time_estimate import SpeedEstimate, least_share, stored
 
     seen = stored(store.results(sweep), like, info.train_images)
-    return Pace(jobs, seen, least_share(like), like)
+    return SpeedEstimate(jobs, seen, least_share(like), like)
 
 
 def load_of(
@@ -208,7 +210,7 @@ def guess(like: RunConfig, load: float, info: DatasetInfo, *, jobs: int, threads
     return f"as a rough guess by the network's size, {one.times(max(load / jobs, 1.0))}"
 
 
-def greeting(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:
+def start_line(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:
     failed = f", {ahead.failed} failed" if ahead.failed else ""
     damaged = f", {ahead.damaged} damaged" if ahead.damaged else ""
     start = (
@@ -218,7 +220,7 @@ def greeting(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:
     return f"{start}, {jobs} at a time: {how_long}." if ahead.todo else f"{start}."
 
 
-def farewell(store: Store) -> str:
+def end_line(store: Store) -> str:
     """How the store stands, and what to type next."""
     status = list(store.status().values())
     failed = status.count("failed")

@@ -60,7 +60,7 @@ def tune(
     ] = None,
     confidence: Annotated[
         float,
-        typer.Option(help="With which all budgets hold together, 0.5 to below 1."),
+        typer.Option(help="Confidence that all budgets hold together, 0.5 to below 1."),
     ] = 0.95,
     repetitions: Annotated[
         int,
@@ -69,7 +69,7 @@ def tune(
         ),
     ] = 4,
     trials: Annotated[
-        int, typer.Option(help="Train at most so many settings; 0: try decision rules alone.")
+        int, typer.Option(help="Train at most this many settings; 0: try decision rules alone.")
     ] = 8,
     time_limit: Annotated[
         float | None, typer.Option(help="Minutes after which no new setting is trained.")
@@ -83,7 +83,7 @@ def tune(
     rounds: options.Rounds = None,
     seed: Annotated[int, training("Seed of the parts, the weights and the batches.")] = 0,
     test_share: Annotated[
-        float, training("Share of the data held out at random to test the rules, and no more.")
+        float, training("Share of the data held out at random to test the rules alone.")
     ] = 0.25,
     validation_share: Annotated[
         float, training("Share of the rest, held back in each training to decide when to stop.")
@@ -95,20 +95,20 @@ def tune(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(help="Keeps what was trained, to go on from; else OUT.tuning.sqlite."),
+        typer.Option(help="Keeps what was trained, to continue from; else OUT.tuning.sqlite."),
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Say what must hold, and get the weakest intervention that holds it.
 
     Tries the plain model, then decision rules, then training by costs, and stops at the first that
-    is likely to do. Tests its rules on examples used for nothing else, as `untrue control` does:
-    with the confidence asked for, every budget truly holds for new cases like these. Writes a
-    folder that `untrue predict` takes. Killed, the same command goes on.
+    is likely to be enough. Tests its rules on examples used for nothing else, as `untrue control`
+    does: with the confidence asked for, every budget truly holds for new cases like these. Writes a
+    folder that `untrue predict` takes. After a stop the same command continues.
 
     Exit code: 0 the budgets are kept; 1 they cannot be shown to be (the folder then holds the
-    closest model, so marked, and the text says what it would take); 2 wrong use or data, nothing is
-    written.
+    closest model, marked as such, and the text says what it would take); 2 wrong use or data,
+    nothing is written.
     """
     from untrue.budgets import Budget
     from untrue.penalty.files import load_any
@@ -124,7 +124,7 @@ def tune(
     costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
     _, stated_costs = labels_of(source, costs, PLAIN)
-    tree = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
+    known_hierarchy = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
 
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
@@ -148,7 +148,7 @@ def tune(
             time_limit=None if time_limit is None else 60 * time_limit,
             repetitions=repetitions,
             confidence=confidence,
-            groups=tree,
+            groups=known_hierarchy,
             zone_above=zone_above,
             model=model,
             **options.given(trained),

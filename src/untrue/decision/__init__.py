@@ -1,6 +1,6 @@
 """From probabilities and a penalty to labels: least expected cost, calibration, posteriors.
 
-NumPy arrays and torch tensors alike: what comes in as one goes out as one. Torch is imported
+Both NumPy arrays and torch tensors: what comes in as one goes out as one. Torch is imported
 only when a tensor comes in.
 """
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 Loss = Literal["bilinear", "log-bilinear"]
 
-# Up to so many classes elimination is faster than products with A.
+# Up to this many classes elimination is faster than products with A.
 FEW_CLASSES = 32
 # Less than this of a row's mass, clipped away, is rounding and what training leaves undone.
 SLACK = 1e-6

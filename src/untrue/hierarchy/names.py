@@ -1,4 +1,4 @@
-"""What may name a class, for trees and penalties alike."""
+"""What may name a class, for both hierarchies and penalties."""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ def check(config: RunConfig, opened: Opened) -> None:
 
 
 def refuse_weights(config: RunConfig) -> None:
-    """Refuse to keep weights, or to go on from some: trees have none."""
+    """Refuse to keep weights, or to continue from some: trees have none."""
     if config.start is not None or config.keep_weights:
-        raise ArgumentError("Boosted trees keep no weights to go on from.")
+        raise ArgumentError("Boosted trees keep no weights to continue from.")
 
 
 def refuse_images(config: RunConfig) -> None:

@@ -80,7 +80,7 @@ def settings_of(data: str, scale: str) -> dict[str, Any]:
 
 
 def own_settings(examples: int, scale: str) -> dict[str, Any]:
-    """The same for a person's own data with so many training examples."""
+    """The same for a person's own data with this many training examples."""
     check_scale(scale)
     usual = suited_to(examples)
     return {

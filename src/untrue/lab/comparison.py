@@ -1,4 +1,4 @@
-"""Every method on the same splits, seeds and budget: the plan of `untrue compare`. No torch.
+"""The plan of `untrue compare`: every method on the same splits, seeds and settings. No torch.
 
 A repetition has one seed: it draws the split, the first weights, the order of the batches and,
 where the penalty is a random zone, the zone. Each repetition trains plain cross-entropy once and

@@ -35,7 +35,7 @@ class Setup:
 
     data: name of the data set. network, width: see `untrue.networks.build`.
     validation: training examples held back.
-    limit_train, limit_test: only so many images, drawn class by class with the seed 0.
+    limit_train, limit_test: only this many images, drawn class by class with the seed 0.
     exits: of the network; each is trained.
     """
 

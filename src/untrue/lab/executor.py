@@ -78,7 +78,7 @@ class LocalProcesses:
     threads is part of what decides a result to the last bit, so it never depends on how many
     runs are left. info: of the data set, which is hashed once and not by each process. own: how
     the data are read, unless they are images of the lab, known by their name. store: the
-    directory that has the weights of runs that others go on from.
+    directory that has the weights of runs that others continue from.
     """
 
     jobs: int
@@ -112,7 +112,7 @@ class LocalProcesses:
                     event = worker.receive()
                     if event is None:
                         workers.remove(worker)
-                        yield Finished(worker.obituary())
+                        yield Finished(worker.failed_result())
                     else:
                         yield event
         finally:
@@ -152,7 +152,7 @@ class _Worker:
             return message
         return Advanced(self.config, message)
 
-    def obituary(self) -> RunResult:
+    def failed_result(self) -> RunResult:
         assert self.config is not None
         code = self.process.exitcode
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
@@ -227,13 +227,13 @@ def _on_named_data(local: LocalProcesses) -> Train:
     from untrue.lab.training import train
 
     read = lru_cache(maxsize=1)(lambda name: load(name, local.data_dir))
-    return lambda config, tell: train(
+    return lambda config, report: train(
         config,
         read(config.setup.data),
         info=local.info,
         device=local.device,
         weights=starting_weights(local.store, config),
-        on_progress=tell,
+        on_progress=report,
     )
 
 
@@ -242,13 +242,13 @@ def _on_own_data(local: LocalProcesses, own: Readable) -> Train:
     from untrue.lab.training import train
 
     read = cache(own.open)
-    return lambda config, tell: train(
+    return lambda config, report: train(
         config,
         read(),
         info=local.info,
         device=local.device,
         weights=starting_weights(local.store, config),
-        on_progress=tell,
+        on_progress=report,
     )
 
 
@@ -264,7 +264,7 @@ def finished_with(config: RunConfig, trained: Trained) -> Finished:
 
 
 def starting_weights(place: Path | None, config: RunConfig) -> bytes | None:
-    """The weights that a run goes on from, out of the store in a directory."""
+    """The weights that a run continues from, out of the store in a directory."""
     if config.start is None or place is None:
         return None
     with Store.read(place) as store:

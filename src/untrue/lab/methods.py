@@ -137,7 +137,7 @@ def score(
 
 
 def _of_exits(config: RunConfig, info: DatasetInfo) -> MultiExitLoss:
-    """The loss of a network with several exits, all of which count alike."""
+    """The loss of a network with several exits, all of which count the same."""
     n, entry = config.setup.exits, registry.find(config.loss)
     strength = None if config.knob is None else config.knob[1]
     growing = entry.needs == ("hierarchy",) and config.exit_costs == "text"

@@ -67,7 +67,7 @@ class NamedTable:
 
 
 def table_settings(name: str, scale: str, train: int) -> dict[str, Any]:
-    """The options of a comparison's `Design` that suit a table of so many training examples."""
+    """The options of a comparison's `Design` that suit a table of this many training examples."""
     return {
         **own_settings(train, scale),
         "network": "mlp",

@@ -53,7 +53,7 @@ class _Shared:
 class RayExecutor:
     """Runs on a cluster that is connected (`untrue.ray.connected`).
 
-    store: the directory that has the weights of runs that others go on from; the driver reads it
+    store: the directory that has the weights of runs that others continue from; the driver reads it
     """
 
     cluster: ray.Cluster
@@ -64,17 +64,17 @@ class RayExecutor:
 
     def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
         shared = self._shared()
-        for news in ray.run(self.cluster, _train, shared, _Items(configs, self.store)):
-            config = configs[news.item]
-            match news:
-                case ray.Began():
+        for event in ray.run(self.cluster, _train, shared, _Items(configs, self.store)):
+            config = configs[event.item]
+            match event:
+                case ray.Started():
                     yield Started(config)
-                case ray.Told():
-                    yield Advanced(config, news.message)
+                case ray.Reported():
+                    yield Advanced(config, event.message)
                 case ray.Done():
-                    yield news.value
+                    yield event.value
                 case ray.Failed():
-                    yield Finished(_failed(shared, config, str(news.error), news.seconds))
+                    yield Finished(_failed(shared, config, str(event.error), event.seconds))
 
     def _shared(self) -> _Shared:
         device = self.device or ("cuda" if self.cluster.gpus else "cpu")
@@ -96,7 +96,7 @@ class RayExecutor:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Items(Sequence[Item]):
-    """Each run with the weights it goes on from, which are read when it is handed out."""
+    """Each run with the weights it continues from, which are read when it is handed out."""
 
     configs: Sequence[RunConfig]
     store: Path | None
@@ -109,7 +109,7 @@ class _Items(Sequence[Item]):
         return config, starting_weights(self.store, config)
 
 
-def _train(shared: _Shared, item: Item, tell: Callable[[Any], None]) -> Finished:
+def _train(shared: _Shared, item: Item, report: Callable[[Any], None]) -> Finished:
     """A run, in a worker of the cluster; what it raises is its result."""
     from untrue.lab.training import train
 
@@ -125,7 +125,7 @@ def _train(shared: _Shared, item: Item, tell: Callable[[Any], None]) -> Finished
             info=shared.info,
             device=shared.device,
             weights=weights,
-            on_progress=tell,
+            on_progress=report,
         )
     except Exception:  # noqa: BLE001 - whatever it was, it is the result of this run
         seconds = time.perf_counter() - started

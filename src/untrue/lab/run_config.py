@@ -24,7 +24,7 @@ AFTER = ("score_on", "calibrate", "keep_weights")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Start:
-    """The run whose weights another goes on from, and how many epochs it was to have."""
+    """The run whose weights another continues from, and how many epochs it was to have."""
 
     run_id: str
     epochs: int
@@ -46,8 +46,8 @@ class RunConfig:
     the penalty, as the paper's text has it or as it is printed (see `Penalty.for_exit`). Of soft
     labels, which have no penalty, "text" lets their strength (beta) grow with the exit, l / k of
     it at exit l: the earlier the exit, the more weight is spread over the coarse class.
-    start: the run it goes on from, of the same seed, data and network; the setup says for how long.
-    keep_weights: they are stored beside the result, so that others can go on from them.
+    start: the run it continues from, of the same seed, data and network, for the epochs of `setup`.
+    keep_weights: they are stored beside the result, so that others can continue from them.
     """
 
     setup: Setup

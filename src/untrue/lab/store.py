@@ -2,7 +2,7 @@
 
 run      by run id: config, confusion matrix, decisions, losses, provenance; of baselines also
          the test probabilities
-weights  by run id: a network's numbers as safetensors, of runs that others go on from
+weights  by run id: a network's numbers as safetensors, of runs that others continue from
 sweep    by name: what was asked for, with the config of every run, so that gaps can be named
 dataset  by name: class names, groups, fingerprint
 

@@ -40,7 +40,7 @@ def plan_sweep(
     command: str,
     at_hand: Collection[str] = (),
 ) -> Sweep:
-    """The sweep as far as it can be planned by now: what goes on from another run waits for it.
+    """The sweep as far as it can be planned by now: what continues from another run waits for it.
 
     at_hand: runs whose weights are there, though not in this store.
     """

@@ -22,7 +22,7 @@ from untrue.training.progress import duration
 
 # A run that has trained for less shows little about its speed.
 FIRST_SECONDS = 4.0
-# How far the pace of a run under way may be off, as a factor: others start beside it, caches warm.
+# How far the speed of a run under way may be off, as a factor: others start beside it, caches warm.
 UNDER_WAY = 1.5
 # How far that of runs that ended may be off beside their own differences: the machine's load.
 DRIFT = 1.15
@@ -65,20 +65,20 @@ class _UnderWay:
     relative: float = 1.0
 
     def seconds(self) -> float | None:
-        """What a usual run will take at its pace, once that is known."""
+        """What a usual run will take at its speed, once that is known."""
         if self.since is None or self.now - self.since < FIRST_SECONDS or self.share <= self.first:
             return None
         return (self.now - self.since) / (self.share - self.first) / self.relative
 
 
 @dataclass(slots=True)
-class Pace:
+class SpeedEstimate:
     """How fast runs go, as seen.
 
     jobs          runs at a time
     ended         seconds of runs that ended before; forgotten when one of these ends
     least_share   of its epochs a run may end early by
-    like          a usual run: the time of others counts by their epochs beside its; None: all alike
+    like          a usual run: the time of others counts by their epochs beside its; None: equally
     """
 
     jobs: int
@@ -117,14 +117,14 @@ class Pace:
             spread = statistics.stdev(ended) if len(ended) > 1 else mean / 4
             off = 2 * spread / math.sqrt(len(ended)) / mean if mean else 0.0
             return TimeRange(mean / (DRIFT * (1 + off)), mean * DRIFT * (1 + off))
-        paces = [s for at in self.under_way.values() if (s := at.seconds()) is not None]
-        if not paces:
+        seconds = [s for at in self.under_way.values() if (s := at.seconds()) is not None]
+        if not seconds:
             return None
-        low, high = min(paces) / UNDER_WAY, max(paces) * UNDER_WAY
+        low, high = min(seconds) / UNDER_WAY, max(seconds) * UNDER_WAY
         return TimeRange(low * self.least_share, high)
 
     def left(self, waiting: float) -> TimeRange | None:
-        """The time until all runs have ended, with so many yet to start."""
+        """The time until all runs have ended, with this many yet to start."""
         one = self.one_run()
         if one is None:
             return None

@@ -60,15 +60,15 @@ def train(
 ) -> Trained:
     """Train the model of `config` on a data set of the lab or a person's own, and score it.
 
-    info: of the data, which are hashed when it is not given. weights: those it goes on from, as
+    info: of the data, which are hashed when it is not given. weights: those it continues from, as
     safetensors, where the config has a `start`.
     Raises `DivergedError` when the loss or a gradient is no longer finite.
     """
     started = time.perf_counter()
     if (config.start is None) != (weights is None):
         raise ArgumentError(
-            f"`weights` are for a run that goes on from another: {config.label} has "
-            f"{'none to go on from' if weights else f'to go on from run {config.start}'}."
+            f"`weights` are for a run that continues from another: {config.label} has "
+            f"{'none to continue from' if weights else f'to continue from run {config.start}'}."
         )
     info = info or (data.info if isinstance(data, Opened) else describe(data))
     method = methods.build(config, info)

@@ -1,6 +1,6 @@
-"""Runs that go on from the weights of a finished one, with another loss, for a few epochs.
+"""Runs that continue from the weights of a finished one, with another loss, for a few epochs.
 
-A repetition has one start: plain cross-entropy, trained whole. Every run of the plan then goes on
+A repetition has one start: plain cross-entropy, trained whole. Every run of the plan then continues
 from its weights, cross-entropy too and for as long, so that a difference is the loss's and not the
 extra epochs'. No torch.
 """
@@ -27,7 +27,7 @@ P = TypeVar("P", PaperPlan, ComparisonPlan)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WarmPlan:
-    """The runs of a plan, each going on from a start of its seed.
+    """The runs of a plan, each continuing from a start of its seed.
 
     plan: its setup trains for the few epochs. setup: of the starts, where they are made here.
     found: those of another directory, `place`, one for each seed; they are then not made.
@@ -53,7 +53,7 @@ class WarmPlan:
     def configs(
         self, info: DatasetInfo, finished: Finished = NOTHING.get, /
     ) -> tuple[RunConfig, ...]:
-        """The starts, where they are made here, then all that goes on from them."""
+        """The starts, where they are made here, then all that continues from them."""
         planned = self.plan.configs(info, finished)
         starts = {config.seed: config for config in self.found}
         if not self.found:
@@ -62,10 +62,10 @@ class WarmPlan:
                 for config in planned
                 if config.is_baseline
             }
-        gone_on = (
+        continuing = (
             dataclasses.replace(config, start=_start(starts[config.seed])) for config in planned
         )
-        return (*(() if self.found else starts.values()), *gone_on)
+        return (*(() if self.found else starts.values()), *continuing)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def warm_plan(
     *,
     keep_weights: bool = False,
 ) -> WarmPlan:
-    """The plan, gone on with from `source`: "baseline" (made here) or a directory of runs.
+    """The plan, continued from `source`: "baseline" (made here) or a directory of runs.
 
     plan: with the setup that its starts have. given: of the few epochs, by name (`Settings`).
     info: of the data, so that starts from other files are refused; None: not known yet.
@@ -117,22 +117,22 @@ def warm_plan(
     training = found[0].setup.training if found else setup.training
     short = dataclasses.replace(setup, training=continued(training, given))
     design = dataclasses.replace(plan.design, setup=short)
-    gone_on: Plan = dataclasses.replace(plan, design=design)
+    continued_plan: Plan = dataclasses.replace(plan, design=design)
     if keep_weights:
-        gone_on = KeptPlan(gone_on)
-    return WarmPlan(gone_on, setup, found, None if source == BASELINE else Path(source))
+        continued_plan = KeptPlan(continued_plan)
+    return WarmPlan(continued_plan, setup, found, None if source == BASELINE else Path(source))
 
 
 def split_options(
     values: Mapping[str, Any], source: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the whole training, and those of the few epochs: with a source to go on from, all
-    that are about training are of these."""
+    """Options of the whole training, and those of the few epochs: with a source to continue from,
+    all that are about training are of these."""
     short = {name: value for name, value in values.items() if source and name in OPTIONS}
     return {name: value for name, value in values.items() if name not in short}, short
 
 
-def begun(
+def with_start(
     plan: P,
     info: DatasetInfo,
     given: Mapping[str, Any],
@@ -140,7 +140,7 @@ def begun(
     *,
     keep_weights: bool = False,
 ) -> Plan:
-    """The plan as it is, or gone on with from `source` where there is one."""
+    """The plan as it is, or continued from `source` where there is one."""
     if source is not None:
         known = info if info.fingerprint else None
         return warm_plan(plan, source, given, known, keep_weights=keep_weights)
@@ -166,7 +166,9 @@ def find_starts(place: Path, design: Design, info: DatasetInfo | None) -> tuple[
             raise ArgumentError(_no_start(place, wanted, seed, good))
         starts.append(max(fits, key=lambda config: config.setup.training.epochs))
     if len({config.setup for config in starts}) > 1:
-        raise ArgumentError(f"The runs in {place} to start from were not all trained alike.")
+        raise ArgumentError(
+            f"The runs in {place} to start from were not all trained in the same way."
+        )
     return tuple(starts)
 
 

@@ -19,15 +19,15 @@ from untrue.metrics.confusion import ConfusionLike, read_confusion
 class KeptEpoch:
     """An epoch whose weights are kept.
 
-    epoch     counted from 1: the calls of `see`
-    held      whether every budget was kept
-    excess    how far the worst budget was beyond its limit, relative to it
-    score     what is compared where budgets are held: the share of errors, or the mean cost
-    findings  a sentence for each budget
+    epoch         counted from 1: the calls of `see`
+    budgets_kept  whether every budget was kept
+    excess        how far the worst budget was beyond its limit, relative to it
+    score         what is compared where budgets are kept: the share of errors, or the mean cost
+    findings      a sentence for each budget
     """
 
     epoch: int
-    held: bool
+    budgets_kept: bool
     excess: float
     score: float
     findings: tuple[str, ...]
@@ -36,10 +36,10 @@ class KeptEpoch:
         return f"epoch {self.epoch}: {' '.join(self.findings)}"
 
     def better_than(self, other: KeptEpoch | None) -> bool:
-        """Held before not held; then the lower score, or the lower excess."""
-        if other is None or self.held != other.held:
-            return other is None or self.held
-        return self.score < other.score if self.held else self.excess < other.excess
+        """Kept before not kept; then the lower score, or the lower excess."""
+        if other is None or self.budgets_kept != other.budgets_kept:
+            return other is None or self.budgets_kept
+        return self.score < other.score if self.budgets_kept else self.excess < other.excess
 
 
 class BestEpoch:
@@ -95,7 +95,7 @@ class BestEpoch:
         """
         if self.kept is None:
             raise ArgumentError("No epoch was seen: call `see(network, counts)` after each.")
-        if not self.kept.held and not closest:
+        if not self.kept.budgets_kept and not closest:
             raise BudgetError(
                 f"None of {self.epochs} epochs held every budget. The closest was {self.kept} "
                 "`restore(network, closest=True)` loads that one; a higher `alpha`, `step` or "

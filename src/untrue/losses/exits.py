@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from untrue.errors import ArgumentError
-from untrue.losses.schedule import Shape, check_way, share_of_way
+from untrue.losses.schedule import Shape, check_schedule, progress_share
 from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
 
@@ -177,7 +177,7 @@ class ExitSchedule:
     ) -> None:
         if not isinstance(loss, MultiExitLoss):
             raise ArgumentError(f"`loss` must be a MultiExitLoss; got {type(loss).__name__}.")
-        check_way(steps, shape)
+        check_schedule(steps, shape)
         n = loss.n_exits
         self.loss, self.steps, self.shape = loss, steps, shape
         self.start = _shares([1.0] + [0.0] * (n - 1) if start is None else start, n)
@@ -187,7 +187,7 @@ class ExitSchedule:
 
     def weights_at(self, step: int) -> tuple[float, ...]:
         """The weights after `step` steps."""
-        share = share_of_way(step, self.steps, self.shape)
+        share = progress_share(step, self.steps, self.shape)
         return tuple((self.start * (1.0 - share) + self.final * share).tolist())
 
     def step(self) -> None:

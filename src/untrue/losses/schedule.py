@@ -11,12 +11,12 @@ from untrue.errors import ArgumentError
 Shape = Literal["linear", "cosine"]
 
 
-def check_way(steps: int, shape: str) -> None:
+def check_schedule(steps: int, shape: str) -> None:
     check_count("steps", steps)
     check_choice("shape", shape, ("linear", "cosine"))
 
 
-def share_of_way(step: int, steps: int, shape: Shape) -> float:
+def progress_share(step: int, steps: int, shape: Shape) -> float:
     """How far something has come after `step` of `steps` steps, 0 to 1."""
     share = min(max(step / steps, 0.0), 1.0)
     return (
@@ -35,7 +35,7 @@ class AlphaSchedule:
 
     How far it has come is kept in the loss, as `loss.alpha_steps`, and our losses have it in their
     state with alpha: where the loss is part of the module that is saved and loaded, the schedule
-    goes on where it was, whether it is made before or after the state is loaded. `resume=False`
+    continues where it was, whether it is made before or after the state is loaded. `resume=False`
     starts again after a state was loaded. For other losses there is `state_dict`.
 
     >>> from untrue import BilinearLoss, Penalty
@@ -64,13 +64,13 @@ class AlphaSchedule:
                 "`loss` must have an `alpha`, as BilinearLoss and LogBilinearLoss do; "
                 f"got {type(loss).__name__}."
             )
-        check_way(steps, shape)
+        check_schedule(steps, shape)
         for name, value in (("start", start), ("final", final)):
             if not 0.0 <= value <= 1.0:
                 raise ArgumentError(f"`{name}` must lie in [0, 1]; got {value}.")
         self.loss, self.start, self.final, self.steps, self.shape = loss, start, final, steps, shape
-        going_on = resume and getattr(loss, "resumed", False)
-        self.done = self.done if going_on else 0
+        resuming = resume and getattr(loss, "resumed", False)
+        self.done = self.done if resuming else 0
 
     @property
     def done(self) -> int:
@@ -85,7 +85,7 @@ class AlphaSchedule:
 
     def alpha_at(self, step: int) -> float:
         """Alpha after `step` steps."""
-        share = share_of_way(step, self.steps, self.shape)
+        share = progress_share(step, self.steps, self.shape)
         return self.final if share == 1.0 else self.start + (self.final - self.start) * share
 
     def step(self) -> None:

@@ -126,7 +126,9 @@ def penalty_content(penalty: Penalty) -> dict[str, Any]:
 def _formula_content(penalty: FormulaPenalty) -> dict[str, Any]:
     base = _as_rules(penalty.base)
     if not isinstance(base, RulesPenalty):
-        raise PenaltyError("Costs by formulas over a hierarchy have no file; state them as rules.")
+        raise PenaltyError(
+            "Costs by formulas over a hierarchy cannot be saved to a file; state them as rules."
+        )
     content = penalty_content(base)
     written = {(_name(i, base), _name(j, base)) for i, j in penalty.formulas}
     rules = [r for r in content["rule"] if (r["true"], r["predicted"]) not in written]

@@ -1,9 +1,9 @@
-"""Rows and matrices turned into tables, figures and one self-contained page.
+"""Rows and matrices turned into tables, figures and self-contained pages.
 
-    figures   what a figure shows, as frozen data: Curves, Change, Confusion
-    tables    Table and Column: HTML, CSV, Markdown, terminal
-    page      Page and Section; write(page, path)
-    files     save(figure, stem): the figure as SVG and PNG
+    document  tables, figures and pages as frozen data, and how they are drawn and written
+    sweep     chapters of the experiments in a directory of runs: `untrue report`
+    compare   the chapter of `untrue compare`
+    own       the pages of the tools for your own data: fit, audit, control, tune, explore, costs
 
 Nothing here imports torch or trains.
 """

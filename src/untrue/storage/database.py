@@ -2,8 +2,8 @@
 
     entries    id, kind, key, label, facts, arrays, data, checksum
 
-A reader opens the file beside a writer at any time. Text is read as bytes: a cell that is no UTF-8
-any more is a damaged entry, not an exception.
+A reader opens the file beside a writer at any time. Text is read as bytes: a cell that is no
+longer UTF-8 is a damaged entry, not an exception.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ INSERT = "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 OTHER = "Choose another file."
 
 
-# SQLite quotes the file in its messages, whose bytes need be no text any more.
+# SQLite quotes the file in its messages, whose bytes may no longer be text.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 

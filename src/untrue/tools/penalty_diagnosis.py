@@ -18,7 +18,7 @@ WIDE_SCALE = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Lopsided:
+class AsymmetricPair:
     """Predicting `predicted` for `true` costs `there`, the other way round only `back`."""
 
     true: str
@@ -35,7 +35,7 @@ class Diagnosis:
     mean              cost of a mistake drawn at random from all kinds
     free_mistakes     how many kinds of mistake cost nothing, of k (k - 1); None: too many classes
     free_classes      classes that cost nothing to predict
-    lopsided          the most asymmetric pairs, most first; `n_lopsided` of them in all
+    asymmetric        the most asymmetric pairs, most first; `n_asymmetric` of them in all
     constant          (class, expected cost of always predicting it) with all classes equally
                       frequent, cheapest first
     remarks           what is likely to disappoint, in sentences
@@ -48,21 +48,21 @@ class Diagnosis:
     mean: float
     free_mistakes: int | None
     free_classes: tuple[str, ...]
-    lopsided: tuple[Lopsided, ...]
-    n_lopsided: int | None
+    asymmetric: tuple[AsymmetricPair, ...]
+    n_asymmetric: int | None
     constant: tuple[tuple[str, float], ...]
     remarks: tuple[str, ...]
 
 
 def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
-    """Look at a penalty; `shown` limits the lopsided pairs that are listed."""
+    """Look at a penalty; `shown` limits the asymmetric pairs that are listed."""
     k = penalty.n_classes
     uniform = np.full((1, k), 1.0 / k)
     constant = penalty.expected(uniform)[0]
     order = np.argsort(constant, kind="stable")
     matrix = penalty.matrix() if k <= SMALL else None
     off = off_diagonal(matrix) if matrix is not None else None
-    pairs = _lopsided_pairs(penalty, matrix)
+    pairs = _asymmetric_pairs(penalty, matrix)
     found = Diagnosis(
         n_classes=k,
         form=penalty.form,
@@ -72,17 +72,17 @@ def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
         mean=float(constant.mean() * k / (k - 1)) if k > 1 else 0.0,
         free_mistakes=None if off is None else int((off == 0).sum()),
         free_classes=penalty.free_classes(),
-        lopsided=() if pairs is None else pairs[:shown],
-        n_lopsided=None if pairs is None else len(pairs),
+        asymmetric=() if pairs is None else pairs[:shown],
+        n_asymmetric=None if pairs is None else len(pairs),
         constant=tuple((penalty.classes[j], float(constant[j])) for j in order.tolist()),
         remarks=(),
     )
     return replace(found, remarks=_remarks(found))
 
 
-def _lopsided_pairs(
+def _asymmetric_pairs(
     penalty: Penalty, matrix: npt.NDArray[np.float64] | None
-) -> tuple[Lopsided, ...] | None:
+) -> tuple[AsymmetricPair, ...] | None:
     """All asymmetric pairs, most asymmetric first; None where looking would need k x k numbers."""
     if matrix is not None:
         i, j = np.nonzero(np.triu(matrix != matrix.T))
@@ -99,7 +99,9 @@ def _lopsided_pairs(
     gap = np.abs(there - back)
     order = [n for n in np.argsort(-gap, kind="stable").tolist() if gap[n] > 0]
     high, low, names = np.maximum(there, back), np.minimum(there, back), penalty.classes
-    return tuple(Lopsided(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order)
+    return tuple(
+        AsymmetricPair(names[i[n]], names[j[n]], float(high[n]), float(low[n])) for n in order
+    )
 
 
 def _remarks(found: Diagnosis) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ Tell = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights to go on from, as safetensors. new_head: the last layer gets new weights."""
+    """Weights to continue from, as safetensors. new_head: the last layer gets new weights."""
 
     content: bytes
     new_head: bool = False
@@ -53,7 +53,7 @@ def train_new(
     """A new network of a spec, trained where the examples are.
 
     Every network of a spec and seed starts from the same weights and sees the same batches.
-    start: the weights to go on from instead; a last layer of other outputs gets new ones.
+    start: the weights to continue from instead; a last layer of other outputs gets new ones.
     """
     check_seed(seed)
     with reproducible(seed, examples.device):
@@ -89,7 +89,7 @@ def train(
     seed       of the order of the examples and of augmentation
     watched    validation examples: their loss is noted after each epoch; with `patience` it ends
                the training, and the weights of the best epoch come back
-    optimizer  to go on with one that has a state; else a new one, by the settings
+    optimizer  to continue with one that has a state; else a new one, by the settings
 
     Raises `DivergedError` when a loss or a gradient is no longer finite.
     """

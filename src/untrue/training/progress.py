@@ -21,10 +21,6 @@ class Progress:
     validation_loss: float | None = None
     rounds: bool = False
 
-    @property
-    def epoch_ended(self) -> bool:
-        return self.step == self.steps
-
 
 @dataclass(frozen=True, slots=True)
 class History:

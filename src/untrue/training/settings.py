@@ -36,7 +36,7 @@ class Settings:
                    the best epoch are then kept. 0: all epochs, and the last weights
     warmup         share of the steps over which the loss's alpha rises from 0 to its value
     augment        images are mirrored or not, and moved, differently in each epoch
-    shift          by so many pixels at most, where they are
+    shift          by this many pixels at most, where they are
     """
 
     epochs: int
@@ -139,7 +139,7 @@ def continued(training: Settings, given: Mapping[str, Any] | None = None) -> Set
 
 
 def suited_to(examples: int) -> Settings:
-    """`OWN_DATA` for so many training examples.
+    """`OWN_DATA` for this many training examples.
 
     Up to 6,400 examples get batches of 64 and up to 100 epochs. More get larger batches, so that
     an epoch stays near 100 steps, at most 1,024, with a rate that grows as the root of the batch;

@@ -211,7 +211,9 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
         )
     ]
     assert both.startswith(f"{len(better)} of 15 settings are better than ce+cost in total error")
-    assert both.endswith("beyond an interval in at least one (of so many, a few by chance).")
+    assert both.endswith(
+        "beyond an interval in at least one (with this many settings, a few may be by chance)."
+    )
     assert "its coarse error from" in finding_text
     short = short_table(comparison)
     assert [row[0] for row in short.rows] == ["ce", "ce", "ce+cost", "bilinear", "class-weighted"]
@@ -280,7 +282,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
     made = report(tmp_path)
     missing, failed = made.notes
     assert missing.startswith("compare/mnist-5k: 11 of 21 models are not made yet (mnist-5k sosr")
-    assert "Go on with: untrue compare --data mnist-5k --out" in missing
+    assert "Continue with: untrue compare --data mnist-5k --out" in missing
     assert failed.startswith("compare/mnist-5k: 2 of 21 models failed and are left out.")
     assert "Two repetitions have intervals so wide" in made.findings[0]
     assert made.findings[0].endswith(

@@ -66,7 +66,7 @@ def test_a_budget_is_kept_by_the_smallest_multiplier(
     assert not kept(1.0)
     assert kept(factor)
     assert not kept(factor * 0.98)
-    assert "This is an estimate" in text(browser, "budget-said")
+    assert "This is an estimate" in text(browser, "budget-message")
     assert text(browser, "proof").startswith(f"untrue control p.csv --budget '{budget}'")
     assert text(browser, "budgets").startswith(f"✓ {budget}: now ")
     assert matrix(browser) == decided(found, costs)
@@ -88,7 +88,7 @@ def test_what_is_no_budget_is_answered_and_changes_nothing(
     opened(browser, tmp_path, found)
     browser.run("document.getElementById('budget').value = arguments[0]", budget)
     browser.click("#budget-form button")
-    assert text(browser, "budget-said") == f"That is not a budget: {message}."
+    assert text(browser, "budget-message") == f"That is not a budget: {message}."
     assert matrix(browser) == decided(found, Penalty.from_rules(CLASSES, {}))
 
 
@@ -120,7 +120,7 @@ def test_a_zone_goes_when_its_costs_do(browser: Browser, tmp_path: Path) -> None
     edit(browser, 0, 1, 0.0)
     edit(browser, 1, 0, 0.0)
     settled(browser)
-    assert text(browser, "budgets") == "zone <= 1%: about no mistake any more"
+    assert text(browser, "budgets") == "zone <= 1%: covers no mistake now"
     assert text(browser, "cost") == "0"
 
 
@@ -134,5 +134,5 @@ def test_a_budget_that_no_cost_keeps_leaves_the_costs_alone(
     browser.run("document.getElementById('budget').value = 'a->b <= 1%'")
     browser.click("#budget-form button")
     settled(browser)
-    assert text(browser, "budget-said").startswith("No cost keeps a->b <= 1% on these examples")
+    assert text(browser, "budget-message").startswith("No cost keeps a->b <= 1% on these examples")
     assert np.array_equal(saved(browser).matrix(), [[0, 1], [1, 0]])

@@ -13,9 +13,9 @@ from untrue import Penalty
 from untrue.report.document.figures import Curves
 from untrue.report.document.page import render
 from untrue.report.own import tune as tune_page
-from untrue.tools.reading.json_numbers import plain
 from untrue.tools.tuning.result import TuneResult
 from untrue.tools.tuning.tune import tune
+from untrue.tools.writing import plain
 
 CLASSES = ["<script>alert(1)</script>", "benign"]
 

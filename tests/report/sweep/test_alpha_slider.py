@@ -47,7 +47,7 @@ def test_every_alpha_is_a_step_with_both_losses(zones: Collected) -> None:
         assert np.array_equal(found.figure.panels[4 + place].values, after)
         assert found.figure.zone is not None
         inside, errors = after[found.figure.zone].sum(), after.sum() - after.trace()
-        assert f"{loss}: {inside} of {errors} errors are in the zone" in found.steps[2].told
+        assert f"{loss}: {inside} of {errors} errors are in the zone" in found.steps[2].sentence
 
 
 def test_only_what_every_loss_has_finished_is_a_step(
@@ -84,7 +84,7 @@ def test_a_hierarchy_adds_its_repetitions_up(
     after = runs(trees, Arm("bilinear", 0.5, "argmax"))
     summed = sum(result.confusion for result in after.values())
     assert np.array_equal(found.figure.panels[2].values, summed)
-    assert "errors stay in the right super-class" in found.steps[1].told
+    assert "errors stay in the right super-class" in found.steps[1].sentence
 
 
 def test_steps_share_out_the_panels() -> None:
@@ -111,17 +111,17 @@ def test_the_slider_moves_both_matrices(width: int, zones: Collected, tmp_path: 
         browser.click(".stepper")
         browser.run("document.querySelector('.stepper input').focus()")
         browser.type(KEYS["home"])
-        for step, told in enumerate(found.steps):
+        for i, step in enumerate(found.steps):
             shown = browser.run(numbers)
             assert len(shown) == 2
             for place in range(2):
-                values = found.figure.panels[2 * step + place].values
+                values = found.figure.panels[2 * i + place].values
                 assert np.array_equal(shown[place], values * (1 - np.eye(4)))
-            said = browser.run(
+            texts = browser.run(
                 "return [document.querySelector('output').textContent,"
-                " document.querySelector('.told').textContent]"
+                " document.querySelector('.step-sentence').textContent]"
             )
-            assert said == [told.name, told.told]
+            assert texts == [step.name, step.sentence]
             browser.type(KEYS["right"])
         seen = browser.run(
             "return [document.documentElement.scrollWidth, document.querySelectorAll('svg').length]"

@@ -1,4 +1,4 @@
-"""Fitting goes on from a model's weights, and refuses where that makes no sense."""
+"""Fitting continues from a model's weights, and refuses where that makes no sense."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_both_losses_go_on_from_the_weights_for_as_long(
     assert np.allclose(still.model.scores(inputs), plain.model.scores(inputs), atol=1e-4)
 
 
-def test_what_cannot_be_gone_on_with_is_refused(
+def test_what_cannot_be_trained_further_is_refused(
     plain: FitResult, patients_csv: Path, patient_costs: Penalty
 ) -> None:
     source = open_source(patients_csv, target="diagnosis")
@@ -73,7 +73,9 @@ def test_what_cannot_be_gone_on_with_is_refused(
     with pytest.raises(ArgumentError, match="other classes, or another order"):
         go(penalty=other)
     trees = fit(source, loss="cross-entropy", model="lightgbm", rounds=3).model
-    with pytest.raises(ArgumentError, match="is a model of lightgbm, which cannot be gone on with"):
+    with pytest.raises(
+        ArgumentError, match="is a model of lightgbm, which cannot be trained further"
+    ):
         fit(source, loss="cross-entropy", start_from=trees)
 
 

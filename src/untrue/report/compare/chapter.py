@@ -64,7 +64,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
                 FoldedItems("How this was judged", (*more, *remarks(comparison))),
                 FoldedItems("Each method at its best: the numbers", (best,)),
                 FoldedItems("Counting the costs once", costs_once),
-                FoldedItems("Who is on the frontier", (cost[1], *costly)),
+                FoldedItems("Which settings are on the frontier", (cost[1], *costly)),
                 FoldedItems("One method at a time", alone),
                 FoldedItems("Every setting", (settings,)),
                 FoldedItems("Training time", (seconds,)),

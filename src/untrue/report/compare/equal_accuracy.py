@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 def chosen(comparison: Comparison, loss: str, points: float) -> dict[int, Arm]:
     """Of each repetition the cheapest setting of a loss on validation examples, among those that
-    lose at most so many points there; plain ce where none does. Empty where nothing is known."""
+    lose at most `points` there; plain ce where none does. Empty where nothing is known."""
     plain = comparison.plain
     if plain is None:
         return {}
@@ -78,9 +78,9 @@ def equal_accuracy_table(comparison: Comparison) -> Table | None:
     form = comparison.cost_form
     return Table(
         title="Cost at equal accuracy",
-        see="A method may lose so many points against the most probable class of plain "
-        "cross-entropy. Its strength and decision are chosen on the validation examples of each "
-        "repetition, the cheapest that keep to it there (plain ce where none does); costs and "
+        see="Each row states how many points a method may lose against the most probable class of "
+        "plain cross-entropy. Its strength and decision are chosen on the validation examples of "
+        "each repetition, the cheapest that keep to it there (plain ce where none does); costs and "
         "points are those of the test examples, so that a little more or less is lost there. The "
         "temperature was found on the same validation examples. Differences are to the free rule "
         "at the same tolerance.",

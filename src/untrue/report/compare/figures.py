@@ -24,7 +24,7 @@ from untrue.report.sweep.chapters import plain
 # A setting this many times as bad as both decisions of cross-entropy is not in the picture: one
 # collapsed model would press all others into a corner. Costlier than doing nothing is far already.
 FAR_IN_ERROR, FAR_IN_COST = 2.0, 1.25
-# So many settings outside the frame are named.
+# How many settings outside the frame are named.
 NAMED = 4
 
 

@@ -28,7 +28,7 @@ FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "
     "be shown."
 )
-# So many methods with their settings are named in a sentence, if there are more.
+# How many methods with their settings are named in a sentence, if there are more.
 NAMED = 4
 WEIGHTED = "class-weighted"
 PICKED = "Each method's setting was picked on other repetitions than it is scored on."
@@ -74,7 +74,8 @@ def beaten_in_both(comparison: Comparison, measure: str) -> str:
     if not clear:
         return f"{sentences}; none beyond an interval."
     who = "each" if len(clear) == len(better) else _grouped(clear, NAMED)
-    return f"{sentences}; {who} beyond an interval in at least one (of so many, a few by chance)."
+    chance = "with this many settings, a few may be by chance"
+    return f"{sentences}; {who} beyond an interval in at least one ({chance})."
 
 
 def costs_sentence(comparison: Comparison) -> str:
@@ -249,7 +250,7 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
 
 
 def _free(comparison: Comparison, reference: Arm) -> str:
-    """What the decision rule buys from plain cross-entropy, and for what."""
+    """What the decision rule changes for plain cross-entropy, and at what price."""
     plain, costly = comparison.plain, comparison.costly
     if plain is None:
         return ""
@@ -290,7 +291,7 @@ def _verdict(change: Interval | None) -> str:
 def _grouped(arms: list[Arm], limit: int | None = None) -> str:
     """Settings in a sentence, the strengths of a method and decision together.
 
-    limit: name so many groups and say how many more there are.
+    limit: how many groups are named; the rest are counted.
     """
     groups: dict[tuple[str, str], list[Arm]] = {}
     for arm in arms:

@@ -125,7 +125,7 @@ def seconds_table(comparison: Comparison) -> Table:
         for loss, took in spent.items()
     ]
     return Table(
-        title="What it took",
+        title="Training time",
         see="Seconds of training and scoring. ce+cost uses the models of ce, so it takes no "
         "training of its own; a method with several strengths is trained once for each.",
         columns=(

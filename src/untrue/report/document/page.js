@@ -55,7 +55,7 @@
     slider.addEventListener("input", function () {
       const step = steps[Number(slider.value)];
       figure.querySelector("output").textContent = step.name;
-      figure.querySelector(".told").textContent = step.told;
+      figure.querySelector(".step-sentence").textContent = step.sentence;
       slider.setAttribute("aria-valuetext", slider.dataset.label + " " + step.name);
       for (const place of figure.querySelectorAll(".plot")) {
         place.dataset.step = slider.value;

@@ -138,7 +138,7 @@ def _steps(part: ConfusionSteps) -> dict[str, Any]:
         "first": part.first,
         "last": len(part.steps) - 1,
         "step": part.steps[part.first],
-        "steps": in_script([{"name": step.name, "told": step.told} for step in part.steps]),
+        "steps": in_script([{"name": step.name, "sentence": step.sentence} for step in part.steps]),
         "panels": [
             {
                 "title": place[0]["title"],

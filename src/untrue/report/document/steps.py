@@ -13,7 +13,7 @@ class Step:
     """A place of the slider: its name, "0.5", and what it shows, in a sentence."""
 
     name: str
-    told: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

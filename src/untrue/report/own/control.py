@@ -69,7 +69,8 @@ def multipliers_table(rule: DecisionRule) -> Table:
     return Table(
         "How the rule decides",
         "Least expected cost, from probabilities at a temperature of "
-        f"{rule.temperature:.3g}, with the mistakes of each budget so many times as costly.",
+        f"{rule.temperature:.3g}, with the mistakes of each budget made costlier by the factors "
+        "below.",
         (Column("budget"), Column("times as costly", ".3g")),
         tuple(
             (str(budget), multiplier)
@@ -182,7 +183,7 @@ def tested_path(found: Guarantee) -> tuple[Part, ...]:
     if paths > 1:
         parts.insert(
             0,
-            f"{paths} paths were tested, each at its share of the level; this is the one of the "
+            f"{paths} paths were tested, each at its share of alpha; this is the one of the "
             "rule that was taken.",
         )
     return (*parts, price_figure(found), Folded("Every rule in numbers", (tested_table(found),)))

@@ -46,8 +46,7 @@ def summary_table(found: NodeAudit) -> Table:
 def answers_table(found: NodeAudit) -> Table:
     """The commonest answers that are not the true class."""
     actions, cells = found.actions, found.cells
-    tree = actions.hierarchy
-    other = tree.class_nodes[cells.true] != actions.nodes[cells.action]
+    other = actions.hierarchy.class_nodes[cells.true] != actions.nodes[cells.action]
     order = np.argsort(-cells.count * other, kind="stable")[: min(SHOWN, int(other.sum()))]
     costs = np.asarray(actions.cost(cells.true, cells.action), dtype=np.float64)
     return Table(

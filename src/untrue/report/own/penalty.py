@@ -72,7 +72,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
     """What `untrue penalty check` prints."""
     kinds = found.n_classes * (found.n_classes - 1)
     free = "not counted" if found.free_mistakes is None else f"{found.free_mistakes:,} of {kinds:,}"
-    lopsided = "not counted" if found.n_lopsided is None else f"{found.n_lopsided:,}"
+    asymmetric = "not counted" if found.n_asymmetric is None else f"{found.n_asymmetric:,}"
     ratio = found.greatest / found.least if found.least else float("nan")
     facts: list[tuple[Cell, ...]] = [
         ("classes", f"{found.n_classes:,} (kept as {found.form})"),
@@ -82,13 +82,13 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
         ("mean over all kinds of mistake", number(found.mean)),
         ("mistakes that cost nothing", free),
         ("classes that cost nothing to predict", _names(found.free_classes)),
-        ("pairs that cost differently each way", lopsided),
+        ("pairs that cost differently each way", asymmetric),
     ]
     tables = [Table(f"Check of {name}", "", (Column("what"), Column("found")), tuple(facts))]
-    if found.lopsided:
+    if found.asymmetric:
         tables.append(
             Table(
-                "Lopsided pairs, most first",
+                "Asymmetric pairs, most first",
                 "Correct if one direction is the worse mistake; else an error in the costs.",
                 (
                     Column("true"),
@@ -98,7 +98,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
                 ),
                 tuple(
                     (pair.true, pair.predicted, number(pair.there), number(pair.back))
-                    for pair in found.lopsided
+                    for pair in found.asymmetric
                 ),
             )
         )

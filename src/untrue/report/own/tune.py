@@ -123,7 +123,7 @@ def _verdict(verdict: BudgetVerdict, kept: bool) -> str:
 
 
 def steps(found: TuneResult) -> tuple[str, ...]:
-    """What was tried, in order, and why it went on, a sentence a step."""
+    """What was tried, in order, and why the search continued, a sentence a step."""
     parts = []
     for number, step in enumerate(found.steps, start=1):
         many = (

@@ -40,7 +40,7 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
         return None
     zone = treated.config.penalty.mask(collected.info)
 
-    def told(loss: str, counts: Counts) -> str:
+    def sentence(loss: str, counts: Counts) -> str:
         errors = int(counts.sum() - counts.trace())
         return f"{loss}: {int(counts[zone].sum())} of {errors} errors are in the zone"
 
@@ -48,7 +48,7 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
         arms,
         found,
         {seed},
-        told,
+        sentence,
         lambda panels: Confusion(
             title="Confusions as alpha grows",
             see=f"Repetition {seed}, the zone of {size} cells outlined. Move alpha and see the "
@@ -72,7 +72,7 @@ def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
     inside = group[:, None] == group[None, :]
     ends = np.cumsum([0, *(len(members) for _, members in info.groups)]).tolist()
 
-    def told(loss: str, counts: Counts) -> str:
+    def sentence(loss: str, counts: Counts) -> str:
         errors = int(counts.sum() - counts.trace())
         mild = int(counts[inside].sum() - counts.trace())
         return f"{loss}: {mild} of {errors} errors stay in the right super-class"
@@ -81,7 +81,7 @@ def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
         arms,
         found,
         seeds,
-        told,
+        sentence,
         lambda panels: Confusion(
             title="Confusions as alpha grows",
             see="The blocks on the diagonal are the super-classes. Move alpha and see the errors "
@@ -104,7 +104,7 @@ def _slider(
     arms: Arms,
     found: Found,
     seeds: set[int],
-    told: Callable[[str, Counts], str],
+    sentence: Callable[[str, Counts], str],
     figure: Callable[[tuple[Panel, ...]], Confusion],
 ) -> ConfusionSteps | None:
     alphas = _finished(found, arms, seeds)
@@ -115,7 +115,7 @@ def _slider(
         counts = {loss: _summed(found[loss, alpha], seeds) for loss in arms.losses()}
         panels += [Panel(loss, as_float(each)) for loss, each in counts.items()]
         steps.append(
-            Step(f"{alpha:g}", "; ".join(told(loss, each) for loss, each in counts.items()) + ".")
+            Step(f"{alpha:g}", "; ".join(sentence(loss, n) for loss, n in counts.items()) + ".")
         )
     return ConfusionSteps(figure(tuple(panels)), "alpha", tuple(steps))
 

@@ -130,7 +130,7 @@ def _notes(collected: Collected) -> list[str]:
         names = listed([config.label for config in collected.missing], most=NAMED, count=waiting)
         notes.append(
             f"{sweep.name}: {waiting} of {sweep.expected} models are not made yet"
-            f"{f' ({names})' if names else ''}. Go on with: {sweep.command}"
+            f"{f' ({names})' if names else ''}. Continue with: {sweep.command}"
         )
     if collected.failed:
         notes.append(
@@ -237,7 +237,7 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
 
 
 def _started(collected: Collected) -> list[tuple[str, str]]:
-    """What the runs went on from, where they did."""
+    """What the runs continued from, where they did."""
     good = [run for run in collected.starts if run.status == "ok"]
     if not good:
         return []
@@ -249,7 +249,7 @@ def _started(collected: Collected) -> list[tuple[str, str]]:
             "started from",
             f"{len(good)} networks trained whole by cross-entropy ("
             f"{setup.training.epochs} epochs, {setup.training.optimizer_line()}; {shown} % right); "
-            "every loss, cross-entropy too, went on from the one of its repetition",
+            "every loss, cross-entropy too, continued from the one of its repetition",
         )
     ]
 

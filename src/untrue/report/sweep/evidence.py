@@ -76,7 +76,7 @@ def training_table(arms: Arms, chosen: Sequence[Arm], what: str, *, groups: bool
     return Table(
         title=f"At training time and at test time, {what}",
         see="Training images are answered as they are, by the trained network, as many as there "
-        "are test images where there are so many. Means with 95 % intervals.",
+        "are test images, or all if there are fewer. Means with 95 % intervals.",
         columns=(
             Column("loss"),
             Column("alpha", "g"),

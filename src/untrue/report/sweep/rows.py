@@ -112,7 +112,7 @@ class Collected:
     """A sweep with what is there of it. missing: planned and not made yet.
 
     damaged: in the store, but not to be trusted. unplanned: models whose configs wait for the
-    results of others. starts: the runs whose weights the others went on from.
+    results of others. starts: the runs whose weights the others continue from.
     """
 
     sweep: Sweep
@@ -165,7 +165,7 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 def _collected(store: Store, sweep: Sweep, info: DatasetInfo) -> Collected:
     starts = {config.start.run_id: config.start for config in sweep.configs if config.start}
-    # What others went on from is no baseline of theirs: cross-entropy is continued as they are.
+    # What others continue from is no baseline of theirs: cross-entropy is continued as they are.
     configs = [config for config in sweep.configs if config.run_id not in starts]
     found = [(config, store.run(config.run_id)) for config in configs]
     runs = [(config, run) for config, run in found if isinstance(run, RunResult)]

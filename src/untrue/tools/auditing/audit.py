@@ -32,9 +32,9 @@ from untrue.tools.auditing.equal_costs import (
 )
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.reading.columns import Columns
-from untrue.tools.reading.json_numbers import numbers_text
 from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, predictions_of
 from untrue.tools.reading.row_costs import check_by_class
+from untrue.tools.writing import numbers_text
 
 BINS = 15
 # The heights of runners-up of more values than this take longer than all the rest.
@@ -259,7 +259,7 @@ def audit(
         calibration = reliability(read.probs, read.true)
     if read.probs is not None and above is not None:
         # Where no answer was given there is none to compare with.
-        best = decide(read.probs, dense(penalty) if read.each is None else read.each)
+        best = decide(read.probs, as_small_matrix(penalty) if read.each is None else read.each)
         least = np.where(read.predicted < 0, -1, best)
         decided_cells, decided = measured(least, abstained=abstained)
         change = paired_change(
@@ -320,7 +320,7 @@ def _decided(read: PredictionTable, rule: DecisionRule) -> PredictionTable:
     return replace(read, predicted=given, notes=(*notes, note))
 
 
-def dense(penalty: Penalty) -> Penalty:
+def as_small_matrix(penalty: Penalty) -> Penalty:
     """The same costs as a matrix where that is small: one product is then the fastest way."""
     if penalty.n_classes > 500:
         return penalty

@@ -1,4 +1,4 @@
-"""A file of predictions with its probabilities made as sure as they are right: `untrue calibrate`.
+"""`untrue calibrate`: probabilities in a file that match how often the answers are right.
 
 Needs no torch.
 """
@@ -30,7 +30,7 @@ from untrue.tools.writing import write_table
 FOLDS = 5
 # Probabilities below this, zero above all, count as this before their logarithm is taken.
 LEAST_PROB = 1e-12
-# Known less well than so many points, a model's certainty is not worth relying on.
+# Known less well than this many points, a model's certainty is not worth relying on.
 TOO_VAGUE = 5.0
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from untrue.metrics.inputs import IntArray
 
-# So many of a cell are named, and so many cells: a page must stay small.
+# How many of a cell are named, and of how many cells: a page must stay small.
 NAMED = 20
 CELLS = 500
 

@@ -151,9 +151,9 @@ def audit_nodes(
 def _measures(
     cells: AnswerCells, actions: NodeActions, resamples: int, seed: int
 ) -> dict[str, Interval]:
-    tree = actions.hierarchy
-    true, answers = tree.class_nodes[cells.true], actions.nodes[cells.action]
-    above = tree.common_ancestors(true, answers) == answers
+    hierarchy = actions.hierarchy
+    true, answers = hierarchy.class_nodes[cells.true], actions.nodes[cells.action]
+    above = hierarchy.common_ancestors(true, answers) == answers
     ones = np.ones(len(true))
     pairs: dict[str, tuple[FloatArray, FloatArray]] = {
         "exact": (_floats(true == answers), ones),
@@ -162,7 +162,9 @@ def _measures(
         "cost": (_floats(actions.cost(cells.true, cells.action)), ones),
     }
     for name, (precision, recall) in HIERARCHICAL.items():
-        pairs[name] = weights.hierarchical(true, answers, tree, precision=precision, recall=recall)
+        pairs[name] = weights.hierarchical(
+            true, answers, hierarchy, precision=precision, recall=recall
+        )
     counted = Cells(cells.n_classes, cells.true, cells.action, cells.count)
     drawn, _ = resampled_ratios(counted, pairs, resamples, np.random.default_rng(seed))
     return {

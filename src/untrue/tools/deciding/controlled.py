@@ -43,7 +43,7 @@ def control_file(
     """`untrue.control` on the probabilities and the truth in a file.
 
     penalty    its classes are matched with those of the file by name
-    hierarchy  a file with the tree of the classes: what groups in budgets mean
+    hierarchy  a hierarchy file of the classes: what groups in budgets mean
     classes    the names that labels 0, 1, ... stand for
     """
     known = penalty.classes if penalty is not None and has_names(penalty) else None
@@ -58,7 +58,7 @@ def control_file(
     )
     if penalty is not None:
         penalty = named_for(penalty, read.classes)
-    tree = stated_hierarchy(hierarchy, penalty, read.classes)
+    known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
     assert read.truth is not None
     try:
         rule = control(
@@ -69,7 +69,7 @@ def control_file(
             confidence=confidence,
             abstain=abstain,
             classes=read.classes,
-            groups=tree,
+            groups=known_hierarchy,
             zone_above=zone_above,
             seed=seed,
         )

@@ -87,8 +87,8 @@ def explore(
     """Read a file of predictions and keep what fits into a page.
 
     penalty    costs to start with; without it every mistake costs 1
-    hierarchy  a file with a tree of the classes: its groups may be edited as one
-    examples   at most so many are kept, drawn by class
+    hierarchy  a hierarchy file of the classes: its groups may be edited as one
+    examples   how many are kept at most, drawn by class
     """
     check_count("examples", examples, most=MOST_EXAMPLES)
     check_seed(seed)
@@ -111,8 +111,8 @@ def explore(
         )
     if examples < k:
         raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")
-    tree = stated_hierarchy(hierarchy, penalty, read.classes)
-    found = super_classes(tree) if tree is not None else None
+    known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
+    found = None if known_hierarchy is None else super_classes(known_hierarchy)
     members = {} if found is None else found[0]
     names = _ordered(read.classes, penalty, members)
     costs = penalty_over(penalty, names).matrix()

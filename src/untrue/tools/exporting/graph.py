@@ -44,12 +44,12 @@ class Graph:
         self._inside = inside
         self.nodes: list[Any] = []
         self.numbers: list[Any] = []
-        self._made = 0
+        self._count = 0
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def name(self) -> str:
-        self._made += 1
-        return f"{self._inside}{self._made}"
+        self._count += 1
+        return f"{self._inside}{self._count}"
 
     def add(
         self, kind: str, *inputs: str, domain: str = "", out: str | None = None, **given: Any

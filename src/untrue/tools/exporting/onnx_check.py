@@ -94,8 +94,8 @@ def check_onnx(exported: Exported, model: Model, source: Source | None = None) -
     expected = _decided(exported, scores, probs)
     if not np.array_equal(index, expected):
         raise UntrueError(
-            f"The graph answers {int((index != expected).sum())} of {len(index)} examples "
-            "otherwise than `untrue predict`; it was not written."
+            f"For {int((index != expected).sum())} of {len(index)} examples the graph gives "
+            "another answer than `untrue predict`; it was not written."
         )
     named = np.array([*model.classes, label[index < 0][0] if (index < 0).any() else ""], object)
     if not np.array_equal(label, named[index]):

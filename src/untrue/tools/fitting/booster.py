@@ -239,7 +239,7 @@ class _LossByRound:
 
     @property
     def over(self) -> bool:
-        """Whether so many rounds have brought nothing that training should stop."""
+        """Whether training should stop: `patience` rounds have brought nothing."""
         return len(self.values) - self.best >= self._how.patience
 
 

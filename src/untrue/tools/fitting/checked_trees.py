@@ -223,7 +223,7 @@ def _check_rounds(trees: int, n_classes: int) -> int:
 
 
 def _listed(values: Any, kind: Callable[[Any], Any], count: int, name: str) -> list[Any]:
-    """So many numbers, each read by `kind`."""
+    """This many numbers, each read by `kind`."""
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"{name!r} must have {count} entries")
     if kind is int and not all(type(each) in (int, str) for each in values):

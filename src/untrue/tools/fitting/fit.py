@@ -92,8 +92,8 @@ def fit(
                       or "compact"; None: boosted trees for a table where LightGBM is installed
     epochs, batch_size  of a network; rounds: of boosted trees, at most
     learning_rate, patience  of either; None: the usual ones
-    start_from        a model, or the folder of one, of these data: its network goes on with the
-                      loss for a few epochs (3 unless `epochs` says); the plain model too
+    start_from        a model, or the folder of one, of these data: its network is trained further
+                      by the loss for a few epochs (3 unless `epochs` says); the plain model too
     baseline          train the plain cross-entropy model too, to compare
     test_share        held back to measure on; validation_share: of the rest
     classes           where labels are codes 0, 1, ... that stand for names: these, in their order

@@ -22,7 +22,7 @@ from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
 # What is not probable at all keeps a logarithm.
 LEAST = 1e-300
-# So many examples without a posterior are worth a note.
+# A share of examples without a posterior that is worth a note.
 MANY_OUTSIDE = 0.05
 
 

@@ -34,8 +34,8 @@ from untrue.tools.fitting.link import Link
 from untrue.tools.fitting.model import Model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import ImagePreprocessing
-from untrue.tools.reading.json_numbers import plain
 from untrue.tools.reading.preprocess import TablePreprocessing
+from untrue.tools.writing import plain
 
 # Counts up when an older program could no longer read what is written.
 FORMAT = 1

@@ -61,7 +61,7 @@ class NetworkPredictor:
 
 @dataclass(frozen=True, slots=True)
 class NetworkLearner:
-    """A kind of network for some data, and how it is trained. start: what it goes on from."""
+    """A kind of network for some data, and how it is trained. start: what it continues from."""
 
     spec: NetworkSpec
     how: Settings

@@ -1,4 +1,4 @@
-"""Fitting that goes on from a model: its weights, its preprocessing, another loss, a few epochs."""
+"""Fitting that continues from a model: same weights and preprocessing, a few epochs more."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from untrue.tools.reading.sources import Preprocessing, Source, TableSource
 from untrue.training import Settings, continued
 from untrue.training.splits import Split
 
-# So many rows of inputs are hashed at once.
+# How many rows of inputs are hashed at once.
 HASHED = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartModel:
-    """A model to go on from. where: how messages call it."""
+    """A model to continue from. where: how messages call it."""
 
     model: Model
     where: str
@@ -39,11 +39,11 @@ class StartModel:
     def choose(
         self, asked: str | None, given: Mapping[str, Any], *, rounds: int | None
     ) -> tuple[Choice, Settings]:
-        """The network of the model, and how it is gone on with: a few epochs, or as given."""
+        """The network of the model, and how its training continues: a few epochs, or as given."""
         if asked not in (None, "network", self.network):
             raise ArgumentError(
                 f"`start_from` {self.where} has the network {self.network!r}; `model` {asked!r} "
-                "cannot go on from its weights. Leave `model` out."
+                "cannot continue from its weights. Leave `model` out."
             )
         if rounds is not None:
             raise ArgumentError("`rounds` belongs to boosted trees; `start_from` is for networks.")
@@ -89,13 +89,13 @@ class StartModel:
         if known is None:
             raise ArgumentError(
                 f"`start_from` {self.where} does not record which rows it learned from, so rows "
-                "held out now may be among them. Go on from a model of `untrue fit`."
+                "held out now may be among them. Continue from a model of `untrue fit`."
             )
         if known != rows_digest(inputs, labels, parts):
             raise ArgumentError(
                 f"`start_from` {self.where} learned from other rows, or from these in another "
                 "order, so rows held out now may be among those it learned from. Give the file it "
-                "was fitted to, unchanged; or leave `start_from` out and train anew."
+                "was fitted to, unchanged; or leave `start_from` out and train from the start."
             )
 
     def _check_columns(self, source: Source) -> None:
@@ -165,7 +165,7 @@ def read_start(given: Model | str | Path) -> StartModel:
     kind = model.predictor.description()["kind"]
     if kind != "network":
         raise ArgumentError(
-            f"`start_from` {where} is a model of {kind}, which cannot be gone on with: it takes a "
-            "network (`--model network`)."
+            f"`start_from` {where} is a model of {kind}, which cannot be trained further; only a "
+            "network can (`--model network`)."
         )
     return StartModel(model, where)

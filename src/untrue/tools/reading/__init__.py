@@ -1,1 +1,1 @@
-"""Reading a person's own data: tables, folders of images, arrays, labels, trees."""
+"""Reading a person's own data: tables, folders of images, arrays, labels, hierarchies."""

@@ -60,7 +60,7 @@ def read_csv(path: Path, names: Sequence[str], delimiter: str, columns: Mapping[
                 table = _read(source, names, delimiter, columns, types, threads=False)
             except (arrow.ArrowException, OSError) as error:
                 raise DataError(f"{path}: {_explained(str(error), names)}") from None
-    # The text of the file, which was in memory a block at a time, is not needed any more.
+    # The text of the file, which was in memory a block at a time, is no longer needed.
     arrow.default_memory_pool().release_unused()
     with reading(path, "CSV text"):
         return _with_gaps(table, columns)

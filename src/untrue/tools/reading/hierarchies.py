@@ -1,4 +1,4 @@
-"""Trees of classes from files, fitted to the classes of a penalty."""
+"""Hierarchies from files, fitted to the classes of a penalty."""
 
 from __future__ import annotations
 

@@ -143,8 +143,8 @@ def _numbers(
         names = (*preprocessing.names, *(preprocessing.names[gap] for gap in preprocessing.gaps))
         warnings.warn(
             f"{where(row, names[j])} is {wide[row, j]:g}, more than {FARTHEST:,.0f} standard "
-            f"deviations from what the model learned from; so far are {int(far.sum()):,} values, "
-            "and they count as that far",
+            f"deviations from what the model learned from; {int(far.sum()):,} values are that far "
+            "away and are limited to that distance",
             UntrueWarning,
             stacklevel=3,
         )

@@ -52,7 +52,9 @@ def source_costs(
             raise ArgumentError("`cost_columns` belong to costs by columns: a FormulaPenalty.")
         return None
     if isinstance(stated.base, TreePenalty):
-        raise ArgumentError("Costs by columns over a tree have no file; state them as rules.")
+        raise ArgumentError(
+            "Costs by columns cannot be combined with costs by a hierarchy; state them as rules."
+        )
     if given is None:
         columns = source.columns(stated.columns)
     else:

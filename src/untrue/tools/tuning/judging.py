@@ -27,12 +27,12 @@ from untrue.tools.reading.row_costs import RowCosts
 from untrue.tools.tuning.setting import Base, Setting, even_budgets, even_costs
 from untrue.tools.tuning.trainer import Recipe
 
-# The search goes on to stronger means while the held-out part may fail to show the budgets with a
-# chance above this.
+# The search continues with stronger means while the chance that the held-out part fails to show
+# the budgets is above this.
 DOUBT = 0.2
 # Beyond this many classes costs are not compared with each other as a matrix.
 MOST_CLASSES = 2000
-# Of each path so many rules are kept for the page.
+# How many rules of each path are kept for the page.
 SHOWN = 16
 
 
@@ -113,7 +113,7 @@ class Judge:
 
     @property
     def bases(self) -> tuple[Base, ...]:
-        """The costs a decision may start from; a penalty that charges all alike is the even one."""
+        """The costs a decision may start from; "even" alone if the penalty charges all the same."""
         if self.rows is not None or self.penalty.n_classes > MOST_CLASSES:
             return ("even", "penalty")
         return ("even", "penalty") if np.ptp(off_diagonal(self.penalty.matrix())) else ("even",)
@@ -170,7 +170,7 @@ class Judge:
         return Trial(setting, verdicts, failing, accuracy, drop, cost, met)
 
     def within(self, drop: float) -> bool:
-        """Whether so many points of accuracy may be lost."""
+        """Whether this many points of accuracy may be lost."""
         return self.max_drop is None or drop <= self.max_drop + 1e-9
 
     def excess(self, trial: Trial) -> float:

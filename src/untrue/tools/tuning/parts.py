@@ -74,7 +74,7 @@ def part(
 def _assigned(labels: IntArray, repetitions: int, seed: int) -> IntArray:
     """The fold of each example: those of a class are dealt out in turn, shuffled.
 
-    The next class goes on where the last ended, so that many small classes fill all folds alike.
+    The next class continues where the last ended, so that many small classes fill all folds evenly.
     """
     rng = np.random.default_rng(seed)
     order = np.concatenate(

@@ -1,4 +1,4 @@
-"""What a tuning has trained, kept in a storage: killed at any moment, it goes on from there.
+"""What a tuning has trained, kept in a storage: killed at any moment, it continues from there.
 
 The key of an entry is a hash of all that determines it (examples, split, network, training, costs):
 the same command finds everything, a command with other budgets finds what it shares, and one about
@@ -76,10 +76,6 @@ class Record:
         if trained.weights is not None:
             arrays[WEIGHTS] = np.frombuffer(trained.weights, dtype=np.uint8)
         self._storage.put(Entry(TRAINED, key, trained.name, facts, arrays))
-
-    def __len__(self) -> int:
-        """How many whole entries there are."""
-        return len(self._storage.entries(TRAINED))
 
     def close(self) -> None:
         self._storage.close()

@@ -48,8 +48,8 @@ class TuneResult:
     why          where the budgets are not kept: the reason, and what it would take
     trials       some of the rules that were looked at on the examples tuned on, in order
     trial        the rule that was taken, on the examples tuned on
-    steps        what was tried, and why it went on; step: the position of the one it is from;
-                 stopped: why the search ended
+    steps        what was tried, and why the search continued; step: the position of the one it is
+                 from; stopped: why the search ended
     accuracy     of the tuned model on the held-out part; change: minus the plain model's, paired
     trained      settings trained beyond the plain one
     notes        what a reader must know, such as budgets that so few examples cannot show

@@ -107,7 +107,7 @@ def search(
 ) -> Search:
     """Search on the examples tuned on.
 
-    trials: at most so many settings are trained beyond the plain one.
+    trials: how many settings are trained at most beyond the plain one.
     """
     probs = trainer.cross_fitted(Recipe())
     log = _Log(judge, tell)

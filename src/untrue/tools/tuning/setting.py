@@ -23,7 +23,7 @@ Base = Literal["even", "penalty"]
 class Setting:
     """How a model is trained, and how its class probabilities are answered.
 
-    base         "even": least expected cost, all mistakes alike, which is the most probable class;
+    base         "even": all mistakes cost the same, so the most probable class is answered;
                  "penalty": least expected cost by the penalty
     multipliers  one for each budget: how many times costlier its mistakes are in the decision;
                  none where all are 1
@@ -103,7 +103,7 @@ def answers(
 def times(
     stated: Penalty | FormulaPenalty, budgets: Sequence[ResolvedBudget], by: tuple[float, ...]
 ) -> Penalty | FormulaPenalty:
-    """The costs with the budgets' mistakes so many times costlier."""
+    """The costs with the budgets' mistakes costlier by the multipliers."""
     if not by:
         return stated
     if isinstance(stated, FormulaPenalty):

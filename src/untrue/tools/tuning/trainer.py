@@ -100,7 +100,7 @@ class CachingTrainer:
             self._task(recipe, fold, f"repetition {r + 1} of {len(folds)}", r, weights=False)
             for r, fold in enumerate(folds)
         ]
-        for fold, found in zip(folds, self._made(tasks), strict=True):
+        for fold, found in zip(folds, self._trained_or_kept(tasks), strict=True):
             probs[position[fold.test]] = self.probs(recipe, found, fold.test)
         return probs
 
@@ -117,7 +117,9 @@ class CachingTrainer:
     def final(self, recipe: Recipe) -> Trained:
         """The network that learns from all of the development part, judged on the held-out."""
         which = "on all but the held-out part"
-        return self._made([self._task(recipe, self.parts.final, which, 0, weights=True)])[0]
+        return self._trained_or_kept(
+            [self._task(recipe, self.parts.final, which, 0, weights=True)]
+        )[0]
 
     def _task(
         self, recipe: Recipe, part: Split, which: str, offset: int, *, weights: bool
@@ -127,7 +129,7 @@ class CachingTrainer:
         seed = self.seed + offset
         return TrainingTask(name, recipe.loss, penalty, recipe.alpha, part, seed, weights)
 
-    def _made(self, tasks: Sequence[TrainingTask]) -> list[Trained]:
+    def _trained_or_kept(self, tasks: Sequence[TrainingTask]) -> list[Trained]:
         """The networks of the tasks; those that the record has are not trained again."""
         keys = [self._key(task) for task in tasks]
         found: dict[int, Trained] = {}
@@ -146,11 +148,11 @@ class CachingTrainer:
     def _trained(self, tasks: Mapping[int, TrainingTask]) -> Iterator[tuple[int, Trained]]:
         """Train here, one after the other, or on the cluster, at once."""
         shared = (self.learner, self.inputs, self.labels)
-        tell = self.on_epoch or _silent
+        report = self.on_epoch or _silent
         if self.cluster is None:
             for i, task in tasks.items():
                 self._check_time(task)
-                yield i, train_task(shared, task, functools.partial(tell, task.name))
+                yield i, train_task(shared, task, functools.partial(report, task.name))
             return
         if not tasks:
             return
@@ -161,17 +163,17 @@ class CachingTrainer:
         ended: dict[int, Trained] = {}
         first = 0  # the training whose progress is shown: lines of several would mix
         with closing(ray.run(self.cluster, train_task, shared, items)) as events:
-            for news in events:
-                match news:
-                    case ray.Told() if news.item == first:
-                        tell(items[first].name, news.message)
+            for event in events:
+                match event:
+                    case ray.Reported() if event.item == first:
+                        report(items[first].name, event.message)
                     case ray.Failed():
-                        raise news.error
+                        raise event.error
                     case ray.Done():
-                        ended[news.item] = news.value
-                        yield places[news.item], news.value
+                        ended[event.item] = event.value
+                        yield places[event.item], event.value
                         while first in ended:
-                            tell(items[first].name, _last_epoch(ended[first]))
+                            report(items[first].name, _last_epoch(ended[first]))
                             first += 1
 
     def _key(self, task: TrainingTask) -> str:
@@ -200,7 +202,7 @@ class CachingTrainer:
 def train_task(
     shared: tuple[Learner, npt.NDArray[Any], IntArray],
     task: TrainingTask,
-    tell: Callable[[Progress], None],
+    report: Callable[[Progress], None],
 ) -> Trained:
     """Train one network and see what it gives; also the work of a cluster's node."""
     learner, inputs, labels = shared
@@ -214,7 +216,7 @@ def train_task(
         labels,
         part,
         seed=task.seed,
-        on_progress=tell,
+        on_progress=report,
     )
     predictor = fitted.predictor
     link, each = link_of(task.loss, task.alpha, task.penalty, part.validation)

@@ -99,15 +99,15 @@ def tune(
     max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
                        is a price and no promise: judged by the paired difference, not by a bound
     losses             one or more to try once no decision rule will do; () tries none
-    trials             at most so many settings are trained, each `repetitions` times
+    trials             how many settings are trained at most, each `repetitions` times
     time_limit         in seconds: no such training starts later
     confidence         with which all budgets hold together
     model, epochs, batch_size, learning_rate, patience, rounds  as in `untrue.fit`
     groups, zone_above what "across groups" and "zone" mean (see `Budget.resolve`)
     test_share         held out at random, to test the rules and for nothing else
     validation_share   of the rest, held back in each training to stop and to calibrate by
-    record             an SQLite file that keeps what was trained: a call that was killed goes on
-                       from there, and one with other budgets uses what it can
+    record             an SQLite file that keeps what was trained: a call that was killed
+                       continues from there, and one with other budgets uses what it can
     cluster            a Ray cluster to train on (`untrue.ray.Cluster`), repetitions side by side;
                        None: here
     on_progress, tell  called with (name, progress), and with each finding as a sentence

@@ -38,7 +38,7 @@ const ExploreBudgetBox = (() => {
   function create(by, model, data, budgets, atFullWeight, changed) {
     by("budget-example").textContent = example(model);
     by("budget").placeholder = example(model);
-    const said = by("budget-said"), proof = by("proof");
+    const message = by("budget-message"), proof = by("proof");
     by("budget-form").addEventListener("submit", (event) => {
       event.preventDefault();
       const stated = by("budget").value;
@@ -47,11 +47,11 @@ const ExploreBudgetBox = (() => {
         ExploreBudget.resolve(model, ExploreBudget.parse(stated));
       } catch (error) {
         if (!(error instanceof ExploreBudget.Complaint)) throw error;
-        said.textContent = `That is not a budget: ${error.message}.`;
+        message.textContent = `That is not a budget: ${error.message}.`;
         return;
       }
       // Many classes take seconds: say so first.
-      said.textContent = "Searching ...";
+      message.textContent = "Searching ...";
       document.querySelector("main").setAttribute("aria-busy", "true");
       setTimeout(() => search(stated), 30);
     });
@@ -61,7 +61,7 @@ const ExploreBudgetBox = (() => {
       const found = ExploreBudget.keep(model, stated);
       const { text } = found.resolved.budget;
       if (found.kept && !budgets.includes(text)) budgets.push(text);
-      said.textContent = `${sentence(found)} ${found.kept ? ESTIMATE : "This command says what it would take:"}`;
+      message.textContent = `${sentence(found)} ${found.kept ? ESTIMATE : "This command says what it would take:"}`;
       proof.textContent = ExploreExport.control(data.given, [text], model.price !== null);
       proof.hidden = false;
       changed();
@@ -77,7 +77,7 @@ const ExploreBudgetBox = (() => {
       } catch (error) {
         // A zone goes when its costs do.
         if (!(error instanceof ExploreBudget.Complaint)) throw error;
-        return `${text}: about no mistake any more`;
+        return `${text}: covers no mistake now`;
       }
       const verdict = ExploreBudget.judge(model, resolved);
       return `${verdict.kept ? "✓" : "✗"} ${text}: now ${percent(verdict.rate)}, `

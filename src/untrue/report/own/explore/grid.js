@@ -5,8 +5,8 @@ const ExploreGrid = (() => {
   const LARGEST_CELL = 84, HIGHEST = 470, LEAST_FOR_TEXT = 26, LEAST_FOR_NAMES = 11;
 
   // options: title; names; columns(): names of the columns; cell(i, j): what to draw there, {text,
-  // small, shade (0 to 1, or null on the diagonal), mark (-1, 0, 1), edge}; told(i, j): the cell in
-  // words; colours(): {ink, quiet, paper, line, diagonal, from, to, more, fewer, pick}; chosen(i, j,
+  // small, shade (0 to 1, or null on the diagonal), mark (-1, 0, 1), edge}; sentence(i, j): what
+  // the cell holds; colours(): {ink, quiet, paper, line, diagonal, from, to, more, fewer, pick}; chosen(i, j,
   // how); typed(key) and dragged(factor | null) for cells that can be edited; seen(i, j): the pointer
   // is over a cell.
   function create(host, options) {
@@ -144,7 +144,7 @@ const ExploreGrid = (() => {
     }
 
     function describe() {
-      host.setAttribute("aria-label", `${options.title}. ${options.told(state.i, state.j)}`);
+      host.setAttribute("aria-label", `${options.title}. ${options.sentence(state.i, state.j)}`);
     }
 
     function select(i, j) {

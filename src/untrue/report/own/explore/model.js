@@ -109,7 +109,7 @@ const ExploreModel = (() => {
   }
 
   // Change costs to those of `wanted` (k * k numbers), by the shortest way. Whole columns are
-  // computed anew, rows are added to, which rounds: `settle` makes that exact again.
+  // computed again, rows are added to, which rounds: `settle` makes that exact again.
   function setCosts(model, wanted) {
     const { k, costs } = model;
     const rows = new Set(), columns = new Set();

@@ -69,7 +69,7 @@
         : greatest > least ? 0.1 + 0.9 * (Math.log(cost / least) / Math.log(greatest / least)) : 0.12;
       return { shade, text: short(cost), mark: Math.sign(cost - first[i * k + j]) };
     },
-    told: (i, j) => (i === j ? `True ${classes[i]}, answered so: right, costs nothing.`
+    sentence: (i, j) => (i === j ? `True ${classes[i]}, answered so: right, costs nothing.`
       : `True ${classes[i]}, ${called(j)}: costs ${short(model.costs[i * k + j])}.`),
     chosen: choose,
     typed(key) {
@@ -106,7 +106,7 @@
         edge: outlined && j < k && model.costs[i * k + j] > above,
       };
     },
-    told(i, j) {
+    sentence(i, j) {
       const now = times(i, j), change = now - timesAtStart(i, j);
       const moved = change === 0 ? "as at the start"
         : `${whole(Math.abs(change))} ${change > 0 ? "more" : "fewer"} than at the start`;
@@ -154,12 +154,12 @@
     const { i, j } = state;
     by("true-class").value = i;
     by("answer-class").value = j;
-    const said = document.querySelectorAll("#scopes span");
-    said[1].textContent = `every mistake about ${classes[i]}`;
-    said[2].textContent = `every wrong answer ${classes[j]}`;
+    const labels = document.querySelectorAll("#scopes span");
+    labels[1].textContent = `every mistake about ${classes[i]}`;
+    labels[2].textContent = `every wrong answer ${classes[j]}`;
     if (model.groups.length) {
       const [a, b] = [groupOf[i], groupOf[j]].map((group) => (group ? group.name : "no group"));
-      said[3].textContent = a === b ? `every mistake inside ${a}` : `${a} answered as ${b}`;
+      labels[3].textContent = a === b ? `every mistake inside ${a}` : `${a} answered as ${b}`;
     }
     by("value").disabled = by("value-range").disabled = !cells().length;
     showValue();
@@ -336,7 +336,7 @@
     model.weight = 1;
     by("abstain").checked = false;
     setPrice();
-    by("budget-said").textContent = "";
+    by("budget-message").textContent = "";
     by("proof").hidden = true;
   });
 
