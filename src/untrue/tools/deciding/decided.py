@@ -58,7 +58,7 @@ def decide_file(
         probs=probs,
         delimiter=delimiter,
         label_names=classes,
-        with_truth=False,
+        with_truth="no",
     )
     if column in read.file.names:
         raise ArgumentError(
