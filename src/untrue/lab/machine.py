@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import functools
 import importlib.metadata
-import os
 import platform
 from pathlib import Path
 
 from untrue.lab.records import Provenance
+from untrue.machine import cores
 
 
 def provenance(seconds: float, *, device: str, threads: int) -> Provenance:
@@ -22,13 +22,6 @@ def provenance(seconds: float, *, device: str, threads: int) -> Provenance:
         hardware=hardware(),
         versions=versions(),
     )
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @functools.cache

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from untrue import boosting
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
+from untrue.machine import threads
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.newton import threads
 from untrue.optional import import_library
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
