@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import os
+import platform
+from contextlib import suppress
+
+# What decides the numbers of a run.
+NUMERICAL = ("untrue", "torch", "numpy", "lightgbm", "xgboost")
+# The same package under another name: without what GPUs need.
+OTHER_NAMES = {"xgboost": "xgboost-cpu"}
 
 
 def cores() -> int:
@@ -19,3 +28,15 @@ def threads() -> int:
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(asked) if asked.isdecimal() and int(asked) else cores()
+
+
+@functools.cache
+def versions(packages: tuple[str, ...] = NUMERICAL) -> tuple[tuple[str, str], ...]:
+    """(package, version) of Python and of those packages that are installed."""
+    found = [("python", platform.python_version())]
+    for package in packages:
+        for name in (package, OTHER_NAMES.get(package, package)):
+            with suppress(importlib.metadata.PackageNotFoundError):
+                found.append((package, importlib.metadata.version(name)))
+                break
+    return tuple(found)
