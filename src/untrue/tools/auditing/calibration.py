@@ -19,10 +19,9 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.optional import need
 from untrue.tools.auditing.audit import BINS
 from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
-from untrue.tools.reading.tables import Kind, read_table
+from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
 FOLDS = 5
@@ -157,20 +156,4 @@ def _write(given: ProbabilityFile, probs: npt.NDArray[np.floating[Any]], out: Pa
     """The file as it is, but for its probabilities."""
     if out.resolve() == given.file.path.resolve():
         raise ArgumentError(f"`--out` must not be the predictions themselves, {out}.")
-    arrow = need("pyarrow", "Calibrating")
-    file = given.file
-    rest = [name for name in file.names if name not in set(given.columns)]
-    # As text a CSV file's cells come back as they were; a Parquet file's have types to keep.
-    kind: Kind = "any" if file.is_parquet else "label"
-    kept = read_table(file, dict.fromkeys(rest, kind)) if rest else None
-    changed = given.by_column(probs)
-    columns: dict[str, Any] = {}
-    for name in file.names:
-        if name in changed:
-            columns[name] = changed[name]
-        else:
-            assert kept is not None
-            column = kept[name]
-            dictionary = arrow.types.is_dictionary(column.type) and not file.is_parquet
-            columns[name] = column.cast(arrow.string()) if dictionary else column
-    write_table(arrow.table(columns), out)
+    write_table(whole_table(given.file, given.by_column(probs)), out)
