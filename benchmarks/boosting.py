@@ -32,7 +32,7 @@ from benchmarks.record import write
 from untrue import boosting, kernels
 from untrue.errors import UntrueError
 from untrue.lab.data.tables import KDD_COLUMNS, TableData, load_table
-from untrue.newton import threads
+from untrue.machine import threads
 from untrue.tools.reading.codes import fit_codes
 
 ROUNDS, TURNS, COMMAND_TURNS = 40, 5, 3

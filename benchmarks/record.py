@@ -6,7 +6,8 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from untrue.lab.machine import hardware, versions
+from untrue.lab.machine import hardware
+from untrue.machine import versions
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -39,6 +39,7 @@ ROOMS = [
     "optional",
     "kernels",
     "checks",
+    "machine",
     "errors",
 ]
 ADAPTERS = {

@@ -126,7 +126,7 @@ def test_nothing_outside_of_the_arrays_is_read(backend: str) -> None:
             newton.newton_terms(**{**given, name: given[name][1:]}, loss="bilinear")
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
+@pytest.mark.parametrize("threads", ["1", "2", "5", "4,2", "many"])
 def test_threads_share_the_rows(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = some(20_001, 30)
     whole = newton.newton_terms(**given, loss="log-bilinear")

@@ -9,7 +9,6 @@ digits. Where the C kernels are built they do the same in one pass (`kernels/new
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError
 from untrue.kernels import KERNELS
+from untrue.machine import threads
 from untrue.reference import Loss
 
 Singles = npt.NDArray[np.float32]
@@ -135,11 +135,6 @@ def by_formula(
         with ThreadPoolExecutor(threads()) as pool:
             list(pool.map(work, starts))
     return gradient.T, bound.T
-
-
-def threads() -> int:
-    """As many as the libraries of boosted trees take: the cores, or OMP_NUM_THREADS."""
-    return int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
 
 
 def _block(

@@ -16,10 +16,8 @@ own, on a network that strangers do not reach.
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import importlib.util
 import os
-import platform
 import socket
 import time
 import warnings
@@ -30,6 +28,7 @@ from typing import Any
 
 from untrue.checks import MOST_PROCESSES, check_count
 from untrue.errors import ArgumentError, UntrueError, UntrueWarning
+from untrue.machine import NUMERICAL, versions
 from untrue.optional import need
 
 AUTO = "auto"
@@ -39,7 +38,7 @@ RETRIES = 3
 # Seconds: between polls of the cluster, between a worker's reports, until a host counts as dead.
 PATIENCE, REPORT_EVERY, REACH = 0.2, 0.5, 5.0
 # What decides numbers, and what must be the same for pickles to be read.
-COMPARED = ("untrue", "torch", "numpy", "ray")
+COMPARED = (*NUMERICAL, "ray")
 
 Work = Callable[[Any, Any, Callable[[Any], None]], Any]
 
@@ -158,7 +157,7 @@ def run(
     ray = need("ray", PURPOSE, "ray")
     options: dict[str, Any] = {"num_cpus": cluster.threads, "num_gpus": cluster.gpus}
     task = ray.remote(_task).options(max_retries=RETRIES, **options)
-    progress_actor, data, ours = _progress_actor(ray), ray.put(shared), versions()
+    progress_actor, data, ours = _progress_actor(ray), ray.put(shared), versions(COMPARED)
     todo = deque(range(len(items)))
     running: dict[Any, tuple[int, float]] = {}
     started: set[int] = set()
@@ -192,28 +191,13 @@ def run(
             ray.kill(progress_actor)
 
 
-def versions() -> tuple[tuple[str, str], ...]:
-    """What must be the same on every node."""
-    return (
-        ("python", platform.python_version()),
-        *((name, _version(name)) for name in COMPARED),
-    )
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "none"
-
-
 def check_versions(ours: tuple[tuple[str, str], ...], theirs: tuple[tuple[str, str], ...]) -> None:
     """A row must not depend on where it was made."""
     found = dict(theirs)
     for name, version in ours:
         if found.get(name) != version:
             raise MismatchError(
-                f"Node {socket.gethostname()} has {name} {found.get(name)}, this machine "
+                f"Node {socket.gethostname()} has {name} {found.get(name, 'none')}, this machine "
                 f"{version}: rows would not compare. Install the same versions everywhere."
             )
 
@@ -228,7 +212,7 @@ def _task(
     ours: tuple[tuple[str, str], ...],
 ) -> tuple[Any, list[str]]:
     """One item, in a worker: what the work gives, and our warnings, for the driver to show."""
-    check_versions(ours, versions())
+    check_versions(ours, versions(COMPARED))
     os.environ["OMP_NUM_THREADS"] = str(threads)  # boosted trees ask for it
     if importlib.util.find_spec("torch") is not None:
         importlib.import_module("torch").set_num_threads(threads)

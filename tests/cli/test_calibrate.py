@@ -45,6 +45,41 @@ def test_it_says_what_it_found_and_ends_with_the_path(
 
 
 @pytest.mark.parametrize(
+    ("column", "option", "kept"),
+    [
+        ("prob_no", (), "prob_no"),
+        ("prob_yes", (), "prob_yes"),
+        ("score", ("--probs", "score"), "prob_yes"),
+    ],
+)
+def test_of_two_classes_one_column_will_do(
+    column: str,
+    option: tuple[str, ...],
+    kept: str,
+    predictions: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(["calibrate", "p.csv", "--out", "both.csv"]) == 0
+    single = pd.read_csv("p.csv")[["truth", kept]].rename(columns={kept: column})
+    single.to_csv("single.csv", index=False)
+    capsys.readouterr()
+    assert exit_code(["calibrate", "single.csv", *option, "--out", "c.csv"]) == 0
+    guess = "Note: the column 'score' is taken for the probability of 'yes'."
+    assert (guess in capsys.readouterr().out) is bool(option)
+    found = pd.read_csv("c.csv")
+    assert list(found) == ["truth", column]
+    np.testing.assert_allclose(found[column], pd.read_csv("both.csv")[kept], atol=1e-5)
+    # Without a truth of its own, a file has the classes of the other.
+    single.drop(columns="truth").to_csv("new.csv", index=False)
+    for held_out in ("single.csv", "p.csv") if not option else ("single.csv",):
+        words = ["calibrate", "new.csv", *option, "--on", held_out, "--out", "n.csv"]
+        assert exit_code(words) == 0
+        again = pd.read_csv("n.csv")
+        assert list(again) == [column]
+        np.testing.assert_allclose(again[column], found[column], atol=1e-5)
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["p.csv", "--out", "p.csv"], "p.csv is read by this command; name another file to write."),

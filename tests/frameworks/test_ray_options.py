@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 
 from untrue.cli import exit_code
 from untrue.errors import ArgumentError, UntrueError
-from untrue.ray import Cluster, MismatchError, check_versions, versions
+from untrue.machine import versions
+from untrue.ray import COMPARED, Cluster, MismatchError, check_versions
 
 TINY = ["run", "demo", "--data", "digits", "--scale", "smoke", "--limit-train", "300"]
 
@@ -56,10 +58,16 @@ def test_wrong_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_versions_are_compared_by_name() -> None:
-    check_versions(versions(), versions())
-    theirs = tuple((n, "1.0" if n == "torch" else v) for n, v in versions())
-    with pytest.raises(MismatchError, match=r"has torch 1\.0, this machine .* Install the same"):
-        check_versions(versions(), theirs)
+    ours = versions(COMPARED)
+    check_versions(ours, ours)
+    packages = ("torch", "ray", "lightgbm", "xgboost")
+    for package in filter(importlib.util.find_spec, packages):
+        theirs = tuple((n, "1.0" if n == package else v) for n, v in ours)
+        line = rf"has {package} 1\.0, this machine .* Install the same"
+        with pytest.raises(MismatchError, match=line):
+            check_versions(ours, theirs)
+        with pytest.raises(MismatchError, match=f"has {package} none, this machine "):
+            check_versions(ours, tuple(each for each in ours if each[0] != package))
     assert issubclass(MismatchError, UntrueError)
 
 

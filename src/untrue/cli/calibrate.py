@@ -67,6 +67,8 @@ def calibrate(
             f"calibration error {found.before:.1f} % before, {found.after:.1f} % after, on "
             "examples that the temperature was not fitted to",
         )
+    for note in found.notes:
+        say(where, f"Note: {note}.")
     doubt = trust(found.n, found.known_within)
     if doubt is not None:
         say(where, f"Note: {doubt}.")

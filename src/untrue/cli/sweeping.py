@@ -158,7 +158,7 @@ def show(
 
 def share_cores(jobs: int | None, threads: int | None, device: str | None) -> tuple[int, int]:
     """Runs at a time, and threads for each. Small networks use single cores best."""
-    from untrue.lab.machine import cores
+    from untrue.machine import cores
 
     for name, value in (("jobs", jobs), ("threads", threads)):
         if value is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 import functools
-import importlib.metadata
-import os
 import platform
 from pathlib import Path
 
 from untrue.lab.records import Provenance
+from untrue.machine import cores, versions
 
 
 def provenance(seconds: float, *, device: str, threads: int) -> Provenance:
@@ -24,13 +23,6 @@ def provenance(seconds: float, *, device: str, threads: int) -> Provenance:
     )
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @functools.cache
 def hardware() -> str:
     """The processor and its cores, in one line."""
@@ -42,13 +34,3 @@ def hardware() -> str:
                 name = line.partition(":")[2].strip()
                 break
     return f"{name}, {cores()} cores, {platform.system()}"
-
-
-@functools.cache
-def versions() -> tuple[tuple[str, str], ...]:
-    """Python and the packages that decide the numbers."""
-    packages = ("untrue", "torch", "numpy")
-    return (
-        ("python", platform.python_version()),
-        *((name, importlib.metadata.version(name)) for name in packages),
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,9 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.optional import need
-from untrue.penalty.stated import class_names
 from untrue.tools.auditing.audit import BINS
-from untrue.tools.reading.columns import find_truth, probability_columns
-from untrue.tools.reading.labels import positions
-from untrue.tools.reading.predictions import check_probs
-from untrue.tools.reading.tables import Kind, TableFile, codes, matrix, open_table, read_table
+from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
 FOLDS = 5
@@ -43,6 +40,7 @@ class CalibratedFile:
     n             examples that the temperature was fitted to, of `fitted_to`
     before, after calibration errors of the file (%), None where it has no truth; `after` is about
                   examples that the temperature was not fitted to
+    notes         what was guessed
     """
 
     source: str
@@ -55,15 +53,7 @@ class CalibratedFile:
     known_within: float
     before: float | None
     after: float | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Read:
-    file: TableFile
-    columns: tuple[str, ...]
-    classes: tuple[str, ...]
-    logits: FloatArray
-    true: IntArray | None
+    notes: tuple[str, ...]
 
 
 def calibrate_file(
@@ -85,19 +75,29 @@ def calibrate_file(
 
     One temperature for all: the order of the classes stays, and so does every other column.
     """
-    given = _read(path, truth, probs, delimiter, classes, needs_truth=on is None)
-    fitted = given if on is None else _read(on, truth, probs, delimiter, classes, needs_truth=True)
+    read = partial(
+        read_probabilities,
+        known=None,
+        truth=truth,
+        probs=probs,
+        delimiter=delimiter,
+        label_names=classes,
+    )
+    fitted = given = read(on or path, with_truth="needed")
+    if on is not None:
+        given = read(path, with_truth="if there", of_single=fitted.classes)
     if set(fitted.classes) != set(given.classes):
         odd = sorted(set(fitted.classes) ^ set(given.classes))
         raise DataError(f"{on} and {path} must have the same classes; {odd[0]!r} is in one only.")
     assert fitted.true is not None
-    found = calibrate(fitted.logits, fitted.true)
-    low, high = temperature_interval(fitted.logits, fitted.true)
-    _write(given, found, out)
+    fitted_logits, logits = _logits(fitted), _logits(given)
+    found = calibrate(fitted_logits, fitted.true)
+    low, high = temperature_interval(fitted_logits, fitted.true)
+    _write(given, found(logits), out)
     before = after = None
     if given.true is not None:
-        before = 100 * ece(Temperature(1.0)(given.logits), given.true, BINS)
-        changed = found(given.logits) if on is not None else _by_folds(given.logits, given.true)
+        before = 100 * ece(Temperature(1.0)(logits), given.true, BINS)
+        changed = found(logits) if on is not None else _by_folds(logits, given.true)
         after = 100 * ece(changed, given.true, BINS)
     return CalibratedFile(
         source=str(path),
@@ -107,9 +107,10 @@ def calibrate_file(
         temperature=found.temperature,
         low=low,
         high=high,
-        known_within=known_within(fitted.logits, low, high),
+        known_within=known_within(fitted_logits, low, high),
         before=before,
         after=after,
+        notes=given.notes,
     )
 
 
@@ -136,39 +137,8 @@ def trust(n: int, within: float) -> str | None:
     )
 
 
-def _read(
-    path: Path,
-    truth: str | None,
-    probs: str | None,
-    delimiter: str | None,
-    label_names: Sequence[str] | None,
-    *,
-    needs_truth: bool,
-) -> _Read:
-    file = open_table(path, delimiter=delimiter)
-    columns, suffixes = probability_columns(file, probs)
-    classes = tuple(class_names(suffixes, label_names))
-    column = find_truth(file, classes, truth, needed=needs_truth)
-    wanted: dict[str, Any] = dict.fromkeys(columns, "number")
-    table = read_table(file, wanted | ({} if column is None else {column: "label"}))
-    values = matrix(table, columns, file)
-    check_probs(values, columns, str(path))
-    true = None
-    if column is not None:
-        found, names = codes(table, column, file)
-        named = class_names(names, label_names)
-        true = positions(found, named, classes, column=column, source=str(path))
-    logits = np.log(np.maximum(values.astype(np.float64), LEAST_PROB))
-    order = np.argsort(np.array(classes, dtype=object), kind="stable")
-    if true is not None:
-        true = np.argsort(order)[true]
-    return _Read(
-        file,
-        tuple(columns[i] for i in order.tolist()),
-        tuple(classes[i] for i in order.tolist()),
-        np.ascontiguousarray(logits[:, order]),
-        true,
-    )
+def _logits(read: ProbabilityFile) -> FloatArray:
+    return np.log(np.maximum(read.probs.astype(np.float64), LEAST_PROB))
 
 
 def _by_folds(logits: FloatArray, true: IntArray) -> FloatArray:
@@ -182,25 +152,8 @@ def _by_folds(logits: FloatArray, true: IntArray) -> FloatArray:
     return probs
 
 
-def _write(given: _Read, temperature: Temperature, out: Path) -> None:
+def _write(given: ProbabilityFile, probs: npt.NDArray[np.floating[Any]], out: Path) -> None:
     """The file as it is, but for its probabilities."""
     if out.resolve() == given.file.path.resolve():
         raise ArgumentError(f"`--out` must not be the predictions themselves, {out}.")
-    arrow = need("pyarrow", "Calibrating")
-    file = given.file
-    rest = [name for name in file.names if name not in set(given.columns)]
-    # As text a CSV file's cells come back as they were; a Parquet file's have types to keep.
-    kind: Kind = "any" if file.is_parquet else "label"
-    kept = read_table(file, dict.fromkeys(rest, kind)) if rest else None
-    probs = temperature(given.logits)
-    place = {name: j for j, name in enumerate(given.columns)}
-    columns: dict[str, Any] = {}
-    for name in file.names:
-        if name in place:
-            columns[name] = probs[:, place[name]]
-        else:
-            assert kept is not None
-            column = kept[name]
-            dictionary = arrow.types.is_dictionary(column.type) and not file.is_parquet
-            columns[name] = column.cast(arrow.string()) if dictionary else column
-    write_table(arrow.table(columns), out)
+    write_table(whole_table(given.file, given.by_column(probs)), out)

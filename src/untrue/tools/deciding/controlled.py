@@ -54,7 +54,7 @@ def control_file(
         probs=probs,
         delimiter=delimiter,
         label_names=classes,
-        with_truth=True,
+        with_truth="needed",
     )
     if penalty is not None:
         penalty = named_for(penalty, read.classes)

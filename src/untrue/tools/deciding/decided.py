@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from untrue.errors import ArgumentError
 from untrue.optional import need
 from untrue.tools.deciding.probability_file import read_probabilities
 from untrue.tools.reading.labels import abstained_text
-from untrue.tools.reading.tables import Kind, TableFile, read_table
+from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
 COLUMN = "decided"
@@ -58,7 +57,7 @@ def decide_file(
         probs=probs,
         delimiter=delimiter,
         label_names=classes,
-        with_truth=False,
+        with_truth="no",
     )
     if column in read.file.names:
         raise ArgumentError(
@@ -67,7 +66,7 @@ def decide_file(
     given = rule.codes(read.probs)
     names = np.array([*rule.classes, abstained_text(rule.classes)], dtype=object)
     changed = (given >= 0) & (given != read.probs.argmax(axis=1))
-    table = _whole(read.file)
+    table = whole_table(read.file)
     arrow = need("pyarrow", "Deciding")
     answers = arrow.DictionaryArray.from_arrays(given % len(names), arrow.array(names))
     write_table(table.append_column(column, answers.cast(arrow.string())), out)
@@ -81,13 +80,3 @@ def decide_file(
         counts=tuple(zip(rule.classes, counts.tolist(), strict=True)),
         notes=read.notes,
     )
-
-
-def _whole(file: TableFile) -> Any:
-    """The file as it is: as text a CSV file's cells stay what they were."""
-    arrow = need("pyarrow", "Deciding")
-    kind: Kind = "any" if file.is_parquet else "label"
-    table = read_table(file, dict.fromkeys(file.names, kind))
-    if file.is_parquet:
-        return table
-    return arrow.table({name: table[name].cast(arrow.string()) for name in file.names})

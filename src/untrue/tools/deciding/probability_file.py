@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,14 @@ from untrue.tools.reading.columns import (
     find_truth,
     known_probs,
     probability_columns,
+    single_class,
     single_column,
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.predictions import probability_matrix
 from untrue.tools.reading.tables import Kind, TableFile, codes, open_table, read_table
+
+WithTruth = Literal["needed", "if there", "no"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +34,7 @@ class ProbabilityFile:
     """Probabilities (N, k) of the classes, in their order, and positions of the true ones (N,).
 
     columns  of the probabilities; one where it is that of one of two classes
-    truth    the column of the true classes, None where none was asked for
+    truth    the column of the true classes, None where there is none or none was asked for
     notes    what was guessed
     """
 
@@ -43,6 +46,14 @@ class ProbabilityFile:
     true: IntArray | None
     notes: tuple[str, ...]
 
+    def by_column(
+        self, probs: npt.NDArray[np.floating[Any]]
+    ) -> dict[str, npt.NDArray[np.floating[Any]]]:
+        """Other probabilities (N, k) of the classes, for the columns that the file has them in."""
+        if len(self.columns) == 1:
+            return {self.columns[0]: probs[:, single_class(self.columns[0], self.classes)]}
+        return {name: probs[:, j] for j, name in enumerate(self.columns)}
+
 
 def read_probabilities(
     path: Path,
@@ -52,54 +63,72 @@ def read_probabilities(
     probs: str | None = None,
     delimiter: str | None = None,
     label_names: Sequence[str] | None = None,
-    with_truth: bool,
+    with_truth: WithTruth,
+    of_single: Sequence[str] | None = None,
 ) -> ProbabilityFile:
     """Read and check.
 
     known        the classes, where something names them; else they are those of the columns
     probs        the prefix of the columns of probabilities, or the columns with commas between
     label_names  the names that 0, 1, ... stand for
+    of_single    the two classes of a single column of probabilities, where `known` has none; else
+                 they are those of the truth
     """
     file = open_table(path, delimiter=delimiter)
-    notes: list[str] = []
-    classes: tuple[str, ...] | None = None
+    columns, notes = tuple[str, ...](), list[str]()
+    classes = None if known is None else tuple(known)
+    if classes is None:
+        columns, classes = _unknown_columns(file, probs, truth, label_names)
     column: str | None = None
-    if with_truth:
-        column = find_truth(file, known or (), truth, needed=True)
+    if with_truth != "no":
+        column = find_truth(file, classes or (), truth, needed=with_truth == "needed")
     if known is not None:
-        classes = tuple(known)
-        found, notes = known_probs(file, classes, probs, label_names, but=[column])
-        if found is None:
-            raise DataError(
-                f"{path} has no columns of probabilities for the classes {listed(classes)} "
-                f"(prob_CLASS for each); name them with --probs. It has: {listed(file.names)}."
-            )
-        columns = found
-    else:
-        single = single_column(file, probs)
-        if single is not None and single != column:
-            columns = (single,)
-        else:
-            columns, suffixes = probability_columns(file, probs)
-            classes = tuple(class_names(suffixes, label_names))
+        columns, notes = _known_columns(file, known, probs, label_names, column)
     wanted: dict[str, Kind] = dict.fromkeys(columns, "number")
     table = read_table(file, wanted | ({} if column is None else {column: "label"}))
+    numbers, names = codes(table, column, file) if column is not None else (None, [])
+    names = class_names(names, label_names)
+    if classes is None:
+        classes = _two_classes(columns[0], of_single or names, file, notes)
     true = None
-    if column is not None:
-        numbers, labels = codes(table, column, file)
-        names = class_names(labels, label_names)
-        if classes is None:
-            classes = _two_classes(columns[0], names, file, notes)
+    if column is not None and numbers is not None:
         true = positions(numbers, names, classes, column=column, source=str(path))
-    assert classes is not None  # without a truth they are known
     values = probability_matrix(table, columns, classes, file)
     return ProbabilityFile(file, columns, classes, values, column, true, tuple(notes))
+
+
+def _unknown_columns(
+    file: TableFile, probs: str | None, truth: str | None, label_names: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The columns of probabilities, and the classes they name; of a single column None."""
+    single = single_column(file, probs)
+    if single is not None and single != find_truth(file, (), truth, needed=False):
+        return (single,), None
+    columns, suffixes = probability_columns(file, probs)
+    return columns, tuple(class_names(suffixes, label_names))
+
+
+def _known_columns(
+    file: TableFile,
+    classes: Sequence[str],
+    probs: str | None,
+    label_names: Sequence[str] | None,
+    truth: str | None,
+) -> tuple[tuple[str, ...], list[str]]:
+    """The columns of probabilities of these classes, and notes."""
+    found, notes = known_probs(file, classes, probs, label_names, but=[truth])
+    if found is None:
+        raise DataError(
+            f"{file.path} has no columns of probabilities for the classes {listed(classes)} "
+            f"(prob_CLASS for each); name them with --probs. It has: {listed(file.names)}."
+        )
+    return found, notes
 
 
 def _two_classes(
     column: str, names: Sequence[str], file: TableFile, notes: list[str]
 ) -> tuple[str, ...]:
-    """The classes of a file with one column of probabilities: those of the truth, sorted."""
+    """The classes of a file with one column of probabilities, sorted."""
     classes = tuple(sorted(set(names)))
     if len(classes) != 2:
         raise DataError(

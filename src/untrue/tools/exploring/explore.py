@@ -99,7 +99,7 @@ def explore(
         probs=probs,
         delimiter=delimiter,
         label_names=classes,
-        with_truth=True,
+        with_truth="needed",
     )
     assert read.truth is not None
     assert read.true is not None

@@ -22,8 +22,8 @@ from scipy.optimize import minimize
 from untrue import boosting, reference
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
+from untrue.machine import threads
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.newton import threads
 from untrue.optional import import_library
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.reference import Loss

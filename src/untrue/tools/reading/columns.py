@@ -154,6 +154,12 @@ def class_of(column: str, classes: Sequence[str]) -> int | None:
     return None
 
 
+def single_class(column: str, classes: Sequence[str]) -> int:
+    """Which of two classes a single column of probabilities is of: the one that it is called after,
+    else the second."""
+    return 0 if class_of(column, classes) == 0 else 1
+
+
 def _two(
     file: TableFile, names: Sequence[str], prefix: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, named_for
-from untrue.tools.reading.columns import Columns, choose, class_of
+from untrue.tools.reading.columns import Columns, choose, single_class
 from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained, abstained_text, positions
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
@@ -246,7 +246,7 @@ def probability_matrix(
     names = tuple(columns)
     if len(names) == 1 and len(classes) == 2:
         own, rest = values, 1 - values
-        first = class_of(names[0], classes) == 0
+        first = single_class(names[0], classes) == 0
         values = np.hstack([own, rest] if first else [rest, own])
         other = f"1 - {names[0]}"
         names = (names[0], other) if first else (other, names[0])

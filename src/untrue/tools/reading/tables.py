@@ -183,6 +183,21 @@ def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     return table
 
 
+def whole_table(file: TableFile, replaced: Mapping[str, Any] | None = None) -> Any:
+    """The file as it is but for the columns in `replaced`: {name: values}.
+
+    Cells of a CSV file come back as the text they were; a Parquet file's keep their types.
+    """
+    arrow = need("pyarrow", PURPOSE)
+    columns = dict(replaced or {})
+    kind: Kind = "any" if file.is_parquet else "label"
+    rest = {name: kind for name in file.names if name not in columns}
+    kept: Any = read_table(file, rest) if rest else None
+    for name in rest:
+        columns[name] = kept[name] if file.is_parquet else kept[name].cast(arrow.string())
+    return arrow.table({name: columns[name] for name in file.names})
+
+
 def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
     with reading(file.path, "Parquet"), arrow_source(file.path) as source:
