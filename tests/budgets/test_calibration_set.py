@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from untrue import Penalty, control
+from untrue import Actions, Penalty, control
+from untrue.budgets.calibration_set import read_calibration_set
 from untrue.errors import ArgumentError, DataError
 
 BUDGET = ["*->benign <= 12%"]
+BUDGET_OF_CODES = ["*->3 <= 12%"]
 COSTS = Penalty.from_rules(["tumour", "cyst", "scar", "benign"], {})
 
 
@@ -73,7 +75,7 @@ def test_columns_in_another_order_are_refused_or_named(pool, data) -> None:
     names = np.array(pool.classes)[codes]
     order = np.argsort(pool.classes)
     with pytest.raises(
-        DataError, match=r"in another order than tumour, cyst, scar, benign: .* Giv"
+        DataError, match=r"taken for tumour, cyst, scar, benign, .* Taken for benign, .* Give"
     ):
         control(probs[:, order], names, budgets=BUDGET, penalty=COSTS)
     named = [pool.classes[i] for i in order]
@@ -160,3 +162,31 @@ def test_more_columns_than_labels_ask_for_names(data) -> None:
     names = np.array(["a", "b", "c"])[np.minimum(codes, 2)]
     with pytest.raises(ArgumentError, match="3 different labels and `probs` 4 columns: give `clas"):
         control(probs, names, budgets=["*->a <= 12%"])
+
+
+def test_sorted_names_of_columns_in_another_order_are_refused(pool, data) -> None:
+    probs, codes = data
+    names = np.array(pool.classes)
+    with pytest.raises(DataError, match=r"taken for benign, cyst, scar, tumour, .* Give `classes`"):
+        control(probs, names[codes], BUDGET)
+    assert control(probs, names[codes], BUDGET, classes=pool.classes).guarantee.holds
+
+
+def test_weak_models_of_many_classes_are_not_refused() -> None:
+    rng = np.random.default_rng(0)
+    k, n = 100, 300
+    codes = np.r_[np.arange(k), rng.integers(0, k, n - k)]
+    logits = rng.normal(size=(n, k))
+    logits[np.arange(n), codes] += 1.0
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    names = np.array([f"c{i:02d}" for i in range(k)])
+    read_calibration_set(probs, names[codes], None, None)
+
+
+def test_a_matrix_is_a_penalty_and_other_costs_are_refused(pool, data) -> None:
+    probs, codes = data
+    by_matrix = control(probs, codes, BUDGET_OF_CODES, 1 - np.eye(4))
+    assert by_matrix.guarantee.holds
+    actions = Actions.from_matrix([[0, 1, 2], [1, 0, 2]], ["a", "b"], ["x", "y", "z"])
+    with pytest.raises(ArgumentError, match=r"`penalty` must hold costs by class .* TableActions"):
+        control(probs, codes, BUDGET_OF_CODES, actions)

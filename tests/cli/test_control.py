@@ -265,3 +265,31 @@ def test_no_torch_is_needed(folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_columns_need_no_prefix_where_the_truth_names_the_classes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = table(2000, 0)
+    bare = known.rename(columns=lambda name: name.removeprefix("prob_"))
+    bare.to_csv("bare.csv", index=False)
+    assert control("bare.csv", "--budget", BUDGET, "--out", "bare.json") == 0
+    assert control("known.csv", "--budget", BUDGET, "--out", "rule.json") == 0
+    first, second = (DecisionRule.load(name) for name in ("bare.json", "rule.json"))
+    assert list(first.classes) == sorted(second.classes)
+
+
+@pytest.mark.parametrize("name", ["score", "prob", "y_prob"])
+def test_a_single_column_is_that_of_the_second_class(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, 800)
+    probs = 1 / (1 + np.exp(-3 * (ill - 0.5) - rng.normal(0, 1, 800)))
+    pd.DataFrame({"truth": np.array(["ill", "fit"])[ill], name: probs}).to_csv("one.csv")
+    words = ["--budget", "ill->fit <= 20%"]
+    assert control("one.csv", *words, "--classes", "ill,fit", "--out", "one.json") == 0
+    assert f"'{name}' is taken for the probability of 'fit'" in capsys.readouterr().out
+    # Without their order it would be that of 'ill', which the truth contradicts.
+    assert control("one.csv", *words, "--out", "other.json") == 2
+    assert "Taken for ill, fit it would be in" in capsys.readouterr().err

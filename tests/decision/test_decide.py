@@ -305,7 +305,7 @@ def test_a_root_is_found_in_few_looks(root: float, shape: Any) -> None:
 
 def test_data_that_contradict_the_logits_become_all_but_uniform_with_a_warning() -> None:
     logits = np.array([[2.0, 0.0], [0.0, 2.0]])
-    with pytest.warns(UntrueWarning, match="`logits` tell no more about `target` than chance"):
+    with pytest.warns(UntrueWarning, match="say no more about the true classes than chance"):
         found = calibrate(logits, [1, 0])
     assert found.temperature == 2000
     assert found(logits) == pytest.approx(0.5, abs=1e-3)
@@ -389,3 +389,8 @@ def test_what_cannot_be_calibrated_is_named(logits: Any, target: Any, message: s
         calibrate(logits, target)
     with pytest.raises(ArgumentError, match=r"`logits` must be numbers of shape \(..., k\)"):
         Temperature(1.0)(3.0)
+
+
+def test_probabilities_are_no_logits() -> None:
+    with pytest.raises(ArgumentError, match=r"`logits` are probabilities: .* np\.log\(probs\)"):
+        calibrate(np.array([[0.2, 0.8], [0.6, 0.4]]), [1, 0])

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
 
-from untrue.errors import ArgumentError, DataError, nearest
+from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.metrics.inputs import (
     FloatArray,
     IntArray,
@@ -19,14 +20,16 @@ from untrue.metrics.inputs import (
     read_labels,
     to_numpy,
 )
-from untrue.metrics.layouts import class_rows
-from untrue.penalty import Penalty
+from untrue.metrics.layouts import class_rows, column_names, in_column_order
+from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.base import check_classes
+from untrue.penalty.stated import has_names, named_for
 
 Answers = Literal["codes", "names", "numbers"]
 
 # Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
+MOST_MATCHED = 300  # classes; more take seconds to match with columns
 LEAST_PROB = 1e-12
 
 
@@ -47,18 +50,19 @@ class CalibrationSet:
 
 
 def read_calibration_set(
-    probs: Any, target: Any, penalty: Penalty | None, classes: Sequence[str] | None
+    probs: Any, target: Any, penalty: Any, classes: Sequence[str] | None
 ) -> CalibrationSet:
     """Check and pair; classes are named by `classes`, by the columns of a table, by the penalty."""
-    labels = _labels(target)
+    labels, penalty = _labels(target), _as_penalty(penalty)
     named = classes if classes is not None else column_names(probs)
     if named is not None:
         names = check_classes([str(name) for name in named])
         penalty = _in_order(penalty, names, "`classes`" if classes is not None else "`probs`")
-    elif penalty is not None:
+    elif penalty is not None and has_names(penalty):
         names = penalty.classes
     else:
         names = _names_of(probs, labels)
+        penalty = None if penalty is None else named_for(penalty, names)
     costs = Penalty.from_rules(names, {}, default=1.0) if penalty is None else penalty
     scores = read_probs(in_column_order(probs, names), len(names))
     codes, answers = _codes(labels, names)
@@ -66,8 +70,20 @@ def read_calibration_set(
     if not len(codes):
         raise DataError("`probs` must hold at least one example; got none.")
     if named is None and answers == "names":
-        _check_order(scores, codes, names)
+        check_order(scores, codes, names)
     return CalibrationSet(scores, codes, costs, answers)
+
+
+def _as_penalty(penalty: Any) -> Penalty | None:
+    """A penalty, or the one that a (k, k) matrix of costs makes."""
+    if penalty is None or isinstance(penalty, Penalty):
+        return penalty
+    if isinstance(penalty, ExamplePenalty | FormulaPenalty | Actions):
+        raise ArgumentError(
+            "`penalty` must hold costs by class and predicted class, a Penalty; got "
+            f"{type(penalty).__name__}."
+        )
+    return Penalty.from_matrix(penalty)
 
 
 def read_probs(probs: Any, n_classes: int) -> npt.NDArray[np.floating[Any]]:
@@ -82,24 +98,6 @@ def read_probs(probs: Any, n_classes: int) -> npt.NDArray[np.floating[Any]]:
     for _ in prob_blocks(scores, precision(probs)):
         pass
     return scores
-
-
-def column_names(table: Any) -> list[str] | None:
-    """The names of a table's columns, pandas' or polars'; None where they are only numbers."""
-    columns = getattr(table, "columns", None)
-    if columns is None or not hasattr(table, "to_numpy") or len(columns) < 2:
-        return None
-    names = [str(name) for name in columns]
-    return None if names == [str(i) for i in range(len(names))] else names
-
-
-def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
-    """A table's columns in the order of `classes`, if they have these names; else as they are."""
-    names = column_names(probs)
-    if names is None or set(names) != set(classes):
-        return probs.to_numpy() if hasattr(probs, "to_numpy") else probs
-    by_name = {str(column): column for column in probs.columns}
-    return probs[[by_name[name] for name in classes]].to_numpy()
 
 
 def calibrated(probs: npt.NDArray[Any], temperature: float | None) -> FloatArray:
@@ -191,20 +189,29 @@ def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, 
     return codes[place], "numbers" if number else "names"
 
 
-def _check_order(
+def check_order(
     probs: npt.NDArray[np.floating[Any]], codes: IntArray, names: tuple[str, ...]
 ) -> None:
-    """Refuse columns that are clearly in the order of sorted names, as scikit-learn has them."""
-    order = sorted(range(len(names)), key=lambda i: names[i])
-    if order == list(range(len(names))):
+    """Refuse columns that are clearly those of other classes.
+
+    Which class each column fits best is found on every other example and judged on the rest.
+    """
+    k = len(names)
+    if not 2 <= k <= MOST_MATCHED:
         return
     top = probs.argmax(axis=1)
-    given = float((top == codes).mean())
-    in_order = float((np.array(order)[top] == codes).mean())
-    if in_order > given + CLEARLY:
+    counts = np.zeros((k, k))
+    np.add.at(counts, (top[::2], codes[::2]), 1.0)
+    columns, fits = linear_sum_assignment(-counts)
+    best = fits[np.argsort(columns)]
+    judged, true = top[1::2], codes[1::2]
+    if not len(true):
+        return
+    given, found = float((judged == true).mean()), float((best[judged] == true).mean())
+    if found > given + CLEARLY:
         raise DataError(
-            f"`probs` has its columns in another order than {', '.join(names[:4])}"
-            f"{', ...' * (len(names) > 4)}: with that order the most probable class is right in "
-            f"{100 * given:.0f} % of cases, with sorted names in {100 * in_order:.0f} %. "
-            "Give `classes`, the class of each column (scikit-learn: model.classes_)."
+            f"The columns of `probs` are taken for {listed(names)}, and the most probable class is "
+            f"right in {100 * given:.0f} % of cases. Taken for {listed([names[i] for i in best])} "
+            f"it would be in {100 * found:.0f} %. Give `classes` (--classes), the class of each "
+            "column in order (scikit-learn: model.classes_)."
         )

@@ -35,11 +35,11 @@ from untrue.metrics.zones import Zone
 def control(
     probs: Any,
     target: Any,
-    *,
     budgets: Iterable[Budget | str] | Budget | str,
     penalty: Any = None,
     confidence: float = 0.95,
     abstain: bool | float = False,
+    *,
     classes: Sequence[str] | None = None,
     groups: GroupsLike | None = None,
     zone: Zone | None = None,

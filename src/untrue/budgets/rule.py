@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets.budget import Budget
-from untrue.budgets.calibration_set import Answers, calibrated, in_column_order, read_probs
+from untrue.budgets.calibration_set import Answers, calibrated, read_probs
 from untrue.budgets.guarantee import Guarantee
 from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
@@ -19,6 +19,7 @@ from untrue.budgets.scaling import scaled_penalty
 from untrue.decision import decide
 from untrue.input_files import as_path
 from untrue.metrics.inputs import IntArray, is_tensor, row_blocks
+from untrue.metrics.layouts import in_column_order
 from untrue.penalty import Penalty
 
 # Values of a block of probabilities that is calibrated and decided at a time: 32 MB.

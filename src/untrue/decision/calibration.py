@@ -115,6 +115,11 @@ def calibrate(
     """
     rows, layout = class_rows(logits, "logits", None, dim=dim, binary=binary)
     scores = read_scores(rows, "logits")
+    if not binary and len(scores) > 1 and _are_probs(scores):
+        raise ArgumentError(
+            "`logits` are probabilities: each row is at least 0 and sums to 1. Give their "
+            "logarithms, np.log(probs)."
+        )
     given = flat_labels(target, "target")
     check_same_length(logits=scores, target=given)
     flat_labels(target, "target", layout.shape)
@@ -144,8 +149,9 @@ def calibrate(
         inverse = _root(lambda b: loss.floor + excess - loss.value(b), usual)
     elif loss.slope(0.0) >= 0:
         warnings.warn(
-            "`logits` tell no more about `target` than chance, so that no temperature is best and "
-            "the probabilities become all but uniform. Are the classes of both in one order?",
+            "The scores say no more about the true classes than chance, so that no temperature is "
+            "best and the probabilities become nearly equal. Are the columns in the order of the "
+            "classes?",
             UntrueWarning,
             stacklevel=2,
         )
@@ -153,6 +159,10 @@ def calibrate(
     else:
         inverse = hottest if loss.slope(hottest) >= 0 else _root(loss.slope, usual)
     return Temperature(loss.scale / inverse)
+
+
+def _are_probs(scores: FloatArray) -> bool:
+    return bool((scores >= 0).all() and (np.abs(scores.sum(axis=1) - 1) < 1e-6).all())
 
 
 def temperature_interval(

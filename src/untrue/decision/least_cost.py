@@ -19,7 +19,7 @@ from untrue.metrics.inputs import (
     read_scores,
     row_blocks,
 )
-from untrue.metrics.layouts import class_rows
+from untrue.metrics.layouts import class_rows, in_column_order
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, ExamplePenalty
@@ -69,6 +69,8 @@ def decide(
 ) -> Any:
     """Labels of least expected cost, `argmin_j sum_i probs[n, i] A[i, j]`: (N, k) -> (N,).
 
+    probs                in the order of the penalty's classes; a table with a column for each of
+                         them (`tumour`, or `prob_tumour`) is read by these names
     penalty              what a mistake costs; with costs of each example (`penalty.per_example`)
                          row n is decided by those of example n. Or `Actions`, answers that need
                          not be classes: their indices are given
@@ -98,6 +100,7 @@ def decide(
         check_penalty(penalty)
     limit = math.inf if abstain_cost is None else _read_abstain_cost(abstain_cost)
     shift = prior_shift(priors, data_priors, penalty.classes)
+    probs = in_column_order(probs, penalty.classes)
     rows, layout = class_rows(probs, "probs", penalty.n_classes, dim=dim, binary=binary)
     if isinstance(penalty, ExamplePenalty) and len(rows) != len(penalty):
         raise ArgumentError(

@@ -15,6 +15,9 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError
 from untrue.metrics.inputs import ArrayOrTensor, is_tensor, to_numpy
 
+# Before the name of a class, in the name of a column of its probabilities.
+PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -115,3 +118,24 @@ def _two_columns(second: Any, name: str) -> Any:
     numbers = second.astype(np.float64)
     first = np.zeros_like(numbers) if name == "logits" else 1.0 - numbers
     return np.stack([first, numbers], axis=1)
+
+
+def column_names(table: Any) -> list[str] | None:
+    """The classes that a table's columns, pandas' or polars', are called after, with a prefix such
+    as prob_ or without; None where they are only numbers."""
+    columns = getattr(table, "columns", None)
+    if columns is None or not hasattr(table, "to_numpy") or len(columns) < 2:
+        return None
+    names = [str(name) for name in columns]
+    prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
+    names = [name.removeprefix(prefix) for name in names]
+    return None if names == [str(i) for i in range(len(names))] else names
+
+
+def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
+    """A table's columns in the order of `classes`, if they have these names; else as they are."""
+    names = column_names(probs)
+    if names is None or set(names) != set(classes):
+        return probs.to_numpy() if hasattr(probs, "to_numpy") else probs
+    by_name = dict(zip(names, probs.columns, strict=True))
+    return probs[[by_name[name] for name in classes]].to_numpy()

@@ -12,6 +12,7 @@ from untrue.budgets import Budget
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import read_labels, to_numpy
+from untrue.metrics.layouts import column_names
 from untrue.penalty import Penalty
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.columns import (
@@ -105,6 +106,9 @@ def _labels(file: TableFile, column: str) -> list[str]:
 def _classes_of_arrays(data: Any, y: Any) -> list[str]:
     if y is None:
         raise ArgumentError("`y` must hold the true labels of the predictions.")
+    names_of_columns = column_names(data)
+    if names_of_columns is not None:
+        return names_of_columns
     given, labels = to_numpy(data), to_numpy(y)
     k = given.shape[1] if given.ndim == 2 else None
     answers = given[:0, 0] if k else given[~abstained(given)]

@@ -10,13 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.budgets.calibration_set import check_order
 from untrue.errors import DataError, listed
 from untrue.metrics.inputs import IntArray
+from untrue.metrics.layouts import PREFIXES
 from untrue.penalty.stated import class_names
 from untrue.tools.reading.columns import (
-    PREFIXES,
     class_of,
     find_truth,
+    has_prefix,
     known_probs,
     probability_columns,
     single_class,
@@ -70,15 +72,19 @@ def read_probabilities(
 
     known        the classes, where something names them; else they are those of the columns
     probs        the prefix of the columns of probabilities, or the columns with commas between
-    label_names  the names that 0, 1, ... stand for
+    label_names  the names that 0, 1, ... stand for; where nothing else names the classes, these
     of_single    the two classes of a single column of probabilities, where `known` has none; else
                  they are those of the truth
     """
     file = open_table(path, delimiter=delimiter)
     columns, notes = tuple[str, ...](), list[str]()
+    # Names in the order of the codes are the classes in their order.
+    known = label_names if known is None else known
+    if known is None:
+        known = _named_by_truth(file, probs, truth)
     classes = None if known is None else tuple(known)
     if classes is None:
-        columns, classes = _unknown_columns(file, probs, truth, label_names)
+        columns, classes = _unknown_columns(file, probs, truth)
     column: str | None = None
     if with_truth != "no":
         column = find_truth(file, classes or (), truth, needed=with_truth == "needed")
@@ -94,18 +100,34 @@ def read_probabilities(
     if column is not None and numbers is not None:
         true = positions(numbers, names, classes, column=column, source=str(path))
     values = probability_matrix(table, columns, classes, file)
+    if notes and true is not None:  # something was guessed
+        check_order(values, true, classes)
     return ProbabilityFile(file, columns, classes, values, column, true, tuple(notes))
 
 
+def _named_by_truth(
+    file: TableFile, probs: str | None, truth: str | None
+) -> tuple[str, ...] | None:
+    """The true labels, where columns are called after them, or one column is clearly that of one of
+    two; None where the columns of probabilities name the classes themselves."""
+    if probs is not None or has_prefix(file):
+        return None
+    column = find_truth(file, (), truth, needed=False)
+    if column is None:
+        return None
+    labels = tuple(sorted(codes(read_table(file, {column: "label"}), column, file)[1]))
+    found, _ = known_probs(file, labels, None, None, but=[column])
+    return labels if found is not None else None
+
+
 def _unknown_columns(
-    file: TableFile, probs: str | None, truth: str | None, label_names: Sequence[str] | None
+    file: TableFile, probs: str | None, truth: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """The columns of probabilities, and the classes they name; of a single column None."""
     single = single_column(file, probs)
     if single is not None and single != find_truth(file, (), truth, needed=False):
         return (single,), None
-    columns, suffixes = probability_columns(file, probs)
-    return columns, tuple(class_names(suffixes, label_names))
+    return probability_columns(file, probs)
 
 
 def _known_columns(

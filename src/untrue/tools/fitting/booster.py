@@ -426,11 +426,12 @@ def start_scores(
     matrix = costs.mean(labels).matrix() if isinstance(costs, ExamplePenalty) else costs
     # All examples together are one whose target has the weights `shares`.
     target, rows = shares[None], (shares @ matrix)[None]
-    mixed = {"loss": cast(Loss, loss), "alpha": alpha}
+    term = cast(Loss, loss)
 
     def value(scores: FloatArray) -> tuple[float, FloatArray]:
-        found = reference.losses(scores[None], target, rows, **mixed)
-        return float(found[0]), reference.gradients(scores[None], target, rows, **mixed)[0]
+        found = reference.losses(scores[None], target, rows, loss=term, alpha=alpha)
+        slopes = reference.gradients(scores[None], target, rows, loss=term, alpha=alpha)
+        return float(found[0]), slopes[0]
 
     least = minimize(value, plain, jac=True, method="BFGS", options={"gtol": 1e-9})
     return np.asarray(least.x - least.x.mean())

@@ -26,7 +26,15 @@ from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
-from untrue.tools.reading.sources import ARRAYS, Labels, Source, array_source, open_source
+from untrue.tools.reading.sources import (
+    ARRAYS,
+    Labels,
+    Source,
+    array_source,
+    open_source,
+    table_source,
+)
+from untrue.tools.reading.tables import held_table, is_frame
 from untrue.tools.writing import write_table
 
 Costs = Penalty | ExamplePenalty
@@ -206,6 +214,14 @@ def _as_source(model: Model, data: Any) -> Source:
         return source
     if isinstance(data, str | Path):
         return read_data(model, Path(data))
+    rules = model.preprocessing
+    if (
+        is_frame(data)
+        and isinstance(rules, TablePreprocessing | TableCodes)
+        and model.kind == "table"
+    ):
+        schema = rules.schema
+        return table_source(held_table(data, ARRAYS), target=model.target, schema=schema)
     return array_source(np.asarray(data), None, path=ARRAYS)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from untrue.errors import ArgumentError, DataError, listed
+from untrue.metrics.layouts import PREFIXES
 from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
@@ -21,7 +22,8 @@ PREDICTED = (
 )
 # Columns that name the examples.
 NAMES = ("id", "file", "filename", "path", "image", "name", "row", "example")
-PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
+# A single column of probabilities, that of the second of two classes.
+SINGLE = ("prob", "proba", "probability", "p", "score", "y_prob", "y_proba", "y_score", "p1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +133,19 @@ def known_probs(
 
 
 def single_column(file: TableFile, asked: str | None) -> str | None:
-    """The one column of probabilities, of one of two classes: as asked, or with a prefix."""
+    """The one column of probabilities, of one of two classes: as asked, or by its name."""
     if asked is not None:
         return asked if asked in file.names else None
     for prefix in PREFIXES:
         found = [name for name in file.names if name.startswith(prefix)]
         if found:
             return found[0] if len(found) == 1 else None
-    return None
+    return guess_column(file, SINGLE, ())
+
+
+def has_prefix(file: TableFile) -> bool:
+    """Whether columns of probabilities are marked as such: prob_CLASS and the like."""
+    return any(name.startswith(PREFIXES) for name in file.names)
 
 
 def class_of(column: str, classes: Sequence[str]) -> int | None:
@@ -158,6 +165,10 @@ def single_class(column: str, classes: Sequence[str]) -> int:
     """Which of two classes a single column of probabilities is of: the one that it is called after,
     else the second."""
     return 0 if class_of(column, classes) == 0 else 1
+
+
+def _taken_for_second(column: str, classes: Sequence[str]) -> str:
+    return f"the column {column!r} is taken for the probability of {classes[1]!r}"
 
 
 def _two(
@@ -211,7 +222,7 @@ def _asked_probs(
     file.check(names)
     if len(names) == 1 and len(classes) == 2:
         if class_of(names[0], classes) is None:
-            notes.append(f"the column {names[0]!r} is taken for the probability of {classes[1]!r}")
+            notes.append(_taken_for_second(names[0], classes))
         return tuple(names)
     if len(names) != len(classes):
         raise DataError(
@@ -255,9 +266,14 @@ def _guessed_probs(
         found = _with_prefix(file, classes, prefix, label_names)
         if found is not None and not but.intersection(found):
             return found
-    single = single_column(file, None) if len(classes) == 2 else None
-    if single is not None and class_of(single, classes) is not None and single not in but:
-        return (single,)
+    if len(classes) == 2:
+        single = _single_of_two(file, classes, but)
+        if single is not None:
+            if class_of(single, classes) is None:
+                notes.append(
+                    f"the column {single!r} is taken for the probability of {classes[1]!r}"
+                )
+            return (single,)
     for prefix in PREFIXES:
         begun = [name for name in file.names if name.startswith(prefix) and name not in but]
         there = set(begun)
@@ -270,3 +286,15 @@ def _guessed_probs(
                 "classes 0, 1, ..."
             )
     return None
+
+
+def _single_of_two(file: TableFile, classes: Sequence[str], but: set[str | None]) -> str | None:
+    """The one column that is called after one of two classes, or as such columns are."""
+    bare = [name for name in file.names if name in classes and name not in but]
+    if len(bare) == 1 and not has_prefix(file):
+        return bare[0]
+    single = single_column(file, None)
+    if single is None or single in but:
+        return None
+    known = class_of(single, classes) is not None or not single.startswith(PREFIXES)
+    return single if known else None

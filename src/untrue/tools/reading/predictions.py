@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
+from untrue.metrics.layouts import in_column_order
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, named_for
 from untrue.tools.reading.columns import Columns, choose, single_class
@@ -103,7 +104,7 @@ def _with_costs(
 
 
 def _read_arrays(data: Any, y: Any, penalty: Penalty) -> PredictionTable:
-    given = to_numpy(data)
+    given = to_numpy(in_column_order(data, penalty.classes))
     true = _array_codes(to_numpy(y), penalty, "y")
     if given.ndim == 2:
         scores = read_scores(given, "data", penalty.n_classes)

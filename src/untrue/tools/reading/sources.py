@@ -39,7 +39,15 @@ from untrue.tools.reading.images import (
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.preprocess import TablePreprocessing, fit_table
-from untrue.tools.reading.tables import PURPOSE, TableFile, codes, is_table, open_table
+from untrue.tools.reading.tables import (
+    PURPOSE,
+    TableFile,
+    codes,
+    held_table,
+    is_frame,
+    is_table,
+    open_table,
+)
 
 Encoding = Literal["scaled", "codes"]
 Preprocessing = TablePreprocessing | TableCodes | ImagePreprocessing
@@ -249,12 +257,32 @@ def open_source(
         raise DataError(
             f"{path} is neither a table (.csv, .parquet), nor an .npz file, nor a folder of images."
         )
-    file = open_table(path, delimiter=delimiter)
+    return table_source(
+        open_table(path, delimiter=delimiter),
+        target=target,
+        schema=schema,
+        categorical=categorical,
+        ignore=ignore,
+        classes=classes,
+    )
+
+
+def table_source(
+    file: TableFile,
+    *,
+    target: str | None = None,
+    schema: Schema | None = None,
+    categorical: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    classes: Sequence[str] | None = None,
+) -> TableSource:
+    """A table on disk or in memory; see `open_source`."""
     learning = schema is None
     if schema is None:
         if target is None:
             raise ArgumentError(
-                f"Name the column to learn with --target. {path} has: {listed(file.names)}."
+                f"Name the column to learn, `target` (--target). {file.path} has: "
+                f"{listed(file.names)}."
             )
         found, column = learned_features(file, target, categorical=categorical, ignore=ignore)
     else:
@@ -270,7 +298,7 @@ def open_source(
                 UntrueWarning,
                 stacklevel=2,
             )
-    return TableSource(path, found, labels, file=file)
+    return TableSource(file.path, found, labels, file=file)
 
 
 def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
@@ -374,7 +402,7 @@ def as_source(
     if y is not None:
         if target is not None:
             raise ArgumentError(
-                "Give `y` or `target`, not both: `target` names a column of a file."
+                "Give `y` or `target`, not both: `target` names a column of the data."
             )
         labels = np.asarray(y)
         if labels.dtype.kind == "O":
@@ -382,12 +410,21 @@ def as_source(
             if odd:
                 raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
             labels = labels.astype(str)
+        if is_frame(data):
+            _array_labels(ARRAYS, "y", labels, len(data), classes)  # checks them
+            target = "y"
+            while target in data.columns:
+                target += "_"
+            more = {target: labels.astype(str)}
+            return table_source(held_table(data, ARRAYS, more=more), target=target, classes=classes)
         return array_source(np.asarray(data), labels, path=ARRAYS, classes=classes)
     if isinstance(data, str | Path):
         return open_source(Path(data), target=target, classes=classes)
+    if is_frame(data):
+        return table_source(held_table(data, ARRAYS), target=target, classes=classes)
     if hasattr(data, "fit_preprocessing"):
         source: Source = data
         return source
     raise ArgumentError(
-        "`y` must hold the labels of the examples; only a file or folder has its own."
+        "`y` must hold the labels of the examples; only a file, a folder or a table has its own."
     )

@@ -10,7 +10,7 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -42,15 +42,20 @@ Number = TypeVar("Number", np.int32, np.float64)
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A table on disk whose header has been read: its column names, in order."""
+    """A table on disk whose header has been read: its column names, in order.
+
+    held: the table itself, a pyarrow Table, where it is in memory and on no disk
+    """
 
     path: Path
     names: tuple[str, ...]
     delimiter: str = ","
+    held: Any = field(default=None, repr=False, compare=False)
 
     @property
     def is_parquet(self) -> bool:
-        return self.path.name.lower().endswith(PARQUET_ENDINGS)
+        """Whether columns have types of their own."""
+        return self.held is not None or self.path.name.lower().endswith(PARQUET_ENDINGS)
 
     def check(self, names: Iterable[str]) -> None:
         """These columns are there."""
@@ -89,6 +94,31 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
     if twice:
         raise DataError(f"{path} has two columns called {twice[0]!r}; give them different names.")
     return TableFile(path, names, separator)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether it is a table in memory, pandas' or polars'."""
+    return hasattr(data, "columns") and (hasattr(data, "iloc") or hasattr(data, "to_arrow"))
+
+
+def held_table(
+    frame: Any, path: Path, *, more: Mapping[str, npt.NDArray[Any]] | None = None
+) -> TableFile:
+    """A table in memory, with `more` columns, read as a file is; messages call it `path`."""
+    arrow = need("pyarrow", PURPOSE, "tables")
+    names = tuple(str(name) for name in frame.columns)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"{path} have two columns called {twice[0]!r}; give them different names.")
+    with reading(path, "a table"):
+        if hasattr(frame, "to_arrow"):
+            held = frame.to_arrow()
+        else:
+            held = arrow.Table.from_pandas(frame, preserve_index=False)
+    held = held.rename_columns(list(names))
+    for name, values in (more or {}).items():
+        held = held.append_column(name, arrow.array(values.tolist()))
+    return TableFile(path, tuple(held.column_names), held=held)
 
 
 def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
@@ -200,9 +230,12 @@ def whole_table(file: TableFile, replaced: Mapping[str, Any] | None = None) -> A
 
 def _read_parquet(file: TableFile, columns: Mapping[str, Kind]) -> Any:
     arrow, parquet = need("pyarrow", PURPOSE), need("pyarrow.parquet", PURPOSE)
-    with reading(file.path, "Parquet"), arrow_source(file.path) as source:
-        check_size(file.path, source, columns)
-        table = parquet.read_table(source, columns=list(columns))
+    if file.held is not None:
+        table = file.held.select(list(columns))
+    else:
+        with reading(file.path, "Parquet"), arrow_source(file.path) as source:
+            check_size(file.path, source, columns)
+            table = parquet.read_table(source, columns=list(columns))
     if not table.num_rows:
         return table
     return arrow.table({name: as_kind(table, name, kind, file) for name, kind in columns.items()})
