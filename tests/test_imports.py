@@ -94,21 +94,29 @@ def test_imports_point_down_the_house_plan() -> None:
     assert not upward
 
 
-# As on a machine without torch.
-WITHOUT_TORCH = """
+# As on a machine without these packages.
+WITHOUT = """
 import importlib.abc, sys
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        package = name.partition(".")[0]
+        if package in {packages}:
+            raise ModuleNotFoundError(f"No module named {{package!r}}", name=package)
 sys.meta_path.insert(0, Absent())
 """
 
 
-def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def without(
+    packages: tuple[str, ...], code: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    absent = WITHOUT.format(packages=packages)
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH + code, *arguments], capture_output=True, text=True
+        [sys.executable, "-c", absent + code, *arguments], capture_output=True, text=True
     )
+
+
+def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return without(("torch",), code, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +153,19 @@ def test_what_needs_torch_says_how_to_install_it(name: str) -> None:
     done = without_torch(f"import untrue; untrue.{name}.x")
     line = f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
     assert done.stderr.rstrip().endswith(line) or "has no attribute 'x'" in done.stderr
+
+
+def test_tables_name_the_extra_that_brings_them(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("truth,prob_a,prob_b\na,.7,.3\nb,.2,.8\n")
+    done = without(
+        ("torch", "pandas", "pyarrow"),
+        "import untrue.cli; untrue.cli.main(sys.argv[1:])",
+        *("control", str(path), "--budget", "a->b <= 50%", "--out", str(tmp_path / "rule.json")),
+    )
+    assert done.returncode == 2, done.stderr
+    line = 'Reading tables needs pyarrow, which is missing: pip install "untrue[tables]".'
+    assert done.stderr.rstrip().endswith(line)
 
 
 @pytest.mark.parametrize(
