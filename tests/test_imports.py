@@ -148,11 +148,26 @@ def test_the_report_imports_no_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["BilinearLoss", "networks", "functional", "losses"])
+@pytest.mark.parametrize("name", ["BilinearLoss", "BestEpoch", "functional"])
 def test_what_needs_torch_says_how_to_install_it(name: str) -> None:
-    done = without_torch(f"import untrue; untrue.{name}.x")
+    done = without_torch(f"import untrue; untrue.{name}")
     line = f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
-    assert done.stderr.rstrip().endswith(line) or "has no attribute 'x'" in done.stderr
+    assert done.stderr.rstrip().endswith(line)
+
+
+def test_a_network_without_torch_says_how_to_install_it() -> None:
+    done = without_torch("import untrue; untrue.networks.build('mnist')")
+    line = 'A network needs torch, which is missing: pip install "untrue[torch]".'
+    assert done.stderr.rstrip().endswith(f"MissingDependencyError: {line}")
+
+
+def test_a_star_import_asks_only_for_what_is_installed() -> None:
+    seen = "print({'Penalty', 'networks', 'AlphaSchedule'} <= set(globals()))"
+    done = without_torch(f"from untrue import *\n{seen}\nprint('functional' in globals())")
+    assert (done.stdout, done.stderr) == ("True\nFalse\n", "")
+    both = "from untrue import *; BilinearLoss, functional.bilinear_loss, BestEpoch"
+    done = without((), both)
+    assert done.returncode == 0, done.stderr
 
 
 def test_tables_name_the_extra_that_brings_them(tmp_path: Path) -> None:
