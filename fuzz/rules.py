@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from fuzz import values
 from fuzz.files import KNOWN, Target, check
 from untrue import Budget, DecisionRule, Penalty, control
-from untrue.budgets.rule_file import to_dict
+from untrue.budgets.rule_file import checksum, to_dict
 
 
 @functools.cache
@@ -31,6 +32,10 @@ def write_rule(rng: Random, place: Path) -> Path:
     content: Any = _rule()
     for _ in range(rng.choice([0, 0, 1, 1, 2])):
         content = values.changed(rng, content)
+    if isinstance(content, dict) and rng.random() < 0.8:
+        # As whoever changes a rule on purpose would; a number of very many digits is not written.
+        with suppress(ValueError):
+            content = {**content, "checksum": checksum(content)}
     text = values.json_text(content).encode("utf-8", "surrogatepass")
     path.write_bytes(values.spoilt(rng, text, 0.2))
     return path

@@ -95,21 +95,29 @@ def test_imports_point_down_the_house_plan() -> None:
     assert not upward
 
 
-# As on a machine without torch.
-WITHOUT_TORCH = """
+# As on a machine without these packages.
+WITHOUT = """
 import importlib.abc, sys
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        package = name.partition(".")[0]
+        if package in {packages}:
+            raise ModuleNotFoundError(f"No module named {{package!r}}", name=package)
 sys.meta_path.insert(0, Absent())
 """
 
 
-def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def without(
+    packages: tuple[str, ...], code: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    absent = WITHOUT.format(packages=packages)
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH + code, *arguments], capture_output=True, text=True
+        [sys.executable, "-c", absent + code, *arguments], capture_output=True, text=True
     )
+
+
+def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return without(("torch",), code, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +149,39 @@ def test_the_report_imports_no_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["BilinearLoss", "networks", "functional", "losses"])
+@pytest.mark.parametrize("name", ["BilinearLoss", "BestEpoch", "functional"])
 def test_what_needs_torch_says_how_to_install_it(name: str) -> None:
-    done = without_torch(f"import untrue; untrue.{name}.x")
+    done = without_torch(f"import untrue; untrue.{name}")
     line = f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
-    assert done.stderr.rstrip().endswith(line) or "has no attribute 'x'" in done.stderr
+    assert done.stderr.rstrip().endswith(line)
+
+
+def test_a_network_without_torch_says_how_to_install_it() -> None:
+    done = without_torch("import untrue; untrue.networks.build('mnist')")
+    line = 'A network needs torch, which is missing: pip install "untrue[torch]".'
+    assert done.stderr.rstrip().endswith(f"MissingDependencyError: {line}")
+
+
+def test_a_star_import_asks_only_for_what_is_installed() -> None:
+    seen = "print({'Penalty', 'networks', 'AlphaSchedule'} <= set(globals()))"
+    done = without_torch(f"from untrue import *\n{seen}\nprint('functional' in globals())")
+    assert (done.stdout, done.stderr) == ("True\nFalse\n", "")
+    both = "from untrue import *; BilinearLoss, functional.bilinear_loss, BestEpoch"
+    done = without((), both)
+    assert done.returncode == 0, done.stderr
+
+
+def test_tables_name_the_extra_that_brings_them(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("truth,prob_a,prob_b\na,.7,.3\nb,.2,.8\n")
+    done = without(
+        ("torch", "pandas", "pyarrow"),
+        "import untrue.cli; untrue.cli.main(sys.argv[1:])",
+        *("control", str(path), "--budget", "a->b <= 50%", "--out", str(tmp_path / "rule.json")),
+    )
+    assert done.returncode == 2, done.stderr
+    line = 'Reading tables needs pyarrow, which is missing: pip install "untrue[tables]".'
+    assert done.stderr.rstrip().endswith(line)
 
 
 @pytest.mark.parametrize(

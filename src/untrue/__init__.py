@@ -10,6 +10,7 @@ Names are looked up when first used, so that a part that needs no torch does not
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from untrue.errors import MissingDependencyError
@@ -56,7 +57,8 @@ _MODULES = (
     "networks",
     "penalty",
 )
-# Not in `__all__`: a star import must not ask for frameworks that are not installed.
+# Not in `__all__`: a star import must not ask for frameworks that are not installed. What needs
+# torch is there where torch is.
 _ADAPTERS = (
     "boosting",
     "jax",
@@ -129,6 +131,18 @@ __all__ = [
 ]
 _BESIDE = ["AlphaSchedule", "BestEpoch", "ExitSchedule", "LinearHeadLoss"]
 __all__ += sorted([*_BESIDE, *registry.CLASSES])
+_BY_TORCH = {"functional", "BestEpoch", "ExitSchedule", "LinearHeadLoss", *registry.CLASSES}
+
+
+def _torch_is_installed() -> bool:
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+if not _torch_is_installed():
+    __all__[:] = [name for name in __all__ if name not in _BY_TORCH]
 
 
 def __getattr__(name: str) -> Any:
@@ -136,16 +150,16 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'untrue' has no attribute {name!r}")
     try:
         home = importlib.import_module(_HOME.get(name, f"untrue.{name}"))
+        value = getattr(home, name) if name in _HOME else home
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise MissingDependencyError(
             f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
         ) from error
-    value = getattr(home, name) if name in _HOME else home
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_BY_TORCH})

@@ -11,6 +11,8 @@ from untrue.errors import MissingDependencyError
 # What a library imports, where it is installed, for interfaces that we do not use. For LightGBM
 # that is six times its own time to import, and twice its memory.
 UNUSED = {"lightgbm": ("sklearn", "pandas")}
+# The smallest extra that brings a package; `lab` brings the others.
+EXTRAS = {"pandas": "tables", "pyarrow": "tables", "safetensors": "torch"}
 _is_ours = False
 
 
@@ -36,12 +38,16 @@ def import_library(name: str) -> Any:
             del sys.modules[other]
 
 
-def need(module: str, purpose: str, extra: str = "lab") -> Any:
-    """Import a module, or raise an error with what it is for and how to install it."""
+def need(module: str, purpose: str, extra: str | None = None) -> Any:
+    """Import a module, or raise an error with what it is for and how to install it.
+
+    extra  that brings it, where it is not that of `EXTRAS`
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
+        brought_by = extra or EXTRAS.get(package, "lab")
         raise MissingDependencyError(
-            f'{purpose} needs {package}, which is missing: pip install "untrue[{extra}]".'
+            f'{purpose} needs {package}, which is missing: pip install "untrue[{brought_by}]".'
         ) from error

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from untrue import Actions, BudgetError, DecisionRule, Hierarchy, Penalty, control, decide
 from untrue.budgets.calibration_set import calibrated
+from untrue.budgets.rule_file import checksum
 from untrue.errors import ArgumentError, DataError, MissingFileError
 from untrue.penalty import FormulaPenalty
 
@@ -90,6 +92,25 @@ def content(pool, tmp_path_factory) -> dict:
     return json.loads(rule.save(tmp_path_factory.mktemp("rule") / "rule.json").read_text())
 
 
+def changed(content: dict, keys: list[str | int], value: object) -> dict:
+    """The content with one value set anew; its checksum is that of the old."""
+    found = json.loads(json.dumps(content))
+    inner = found
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    return found
+
+
+def refused(content: dict, tmp_path: Path, message: str, *, sealed: bool) -> None:
+    """The file is refused by name, with a right checksum too if `sealed`."""
+    path = tmp_path / "rule.json"
+    path.write_text(json.dumps({**content, "checksum": checksum(content)} if sealed else content))
+    with pytest.raises(DataError, match=message) as caught:
+        DecisionRule.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
@@ -117,19 +138,76 @@ def content(pool, tmp_path_factory) -> dict:
     ],
 )
 def test_a_damaged_file_is_refused_by_name(content, keys, value, message, tmp_path) -> None:
-    damaged = json.loads(json.dumps(content))
-    inner = damaged
-    for key in keys[:-1]:
-        inner = inner[key]
-    inner[keys[-1]] = value
+    refused(changed(content, keys, value), tmp_path, message, sealed=True)
+
+
+CHOSEN = ["guarantee", "tested", "chosen"]
+VERDICT = ["guarantee", "verdicts", 0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (["multipliers"], [1.0], r"`multipliers` are \[1.0\], but those of the chosen rule"),
+        (["budgets"], ["*->benign <= 0.01%"], "`limit` of .*0.01% must be 0.0001; got 0.12"),
+        (["guarantee", "confidence"], 0.9999, "`confidence` of .* must be 0.9999; got 0.95"),
+        (["guarantee", "confidence"], 1.5, r"`confidence` must lie in \[0.5, 1\)"),
+        (["guarantee", "examples"], 1, "`examples` must be `path_examples` and `test_examples`"),
+        (["guarantee", "path_examples"], 0, "`path_examples` and `test_examples` must be at least"),
+        (["guarantee", "chosen"], 0, "`multipliers` are .* but those of the chosen rule"),
+        (["guarantee", "examples"], 2**60, "`examples` must be at most 9,007,199,254,740,992"),
+        (["meaning", "examples"], 7, "`examples` must be the same in `meaning` and"),
+        ([*VERDICT, "errors"], 900, "has 900 errors of .*, but the chosen rule has"),
+        ([*VERDICT, "upper"], 0.001, "`upper` of .* must be .*; got 0.001"),
+        ([*VERDICT, "rate"], 0.001, "`rate` of .* must be .*; got 0.001"),
+        ([*VERDICT, "limit"], 0.5, "`limit` of .* must be 0.12; got 0.5"),
+        ([*VERDICT, "kept"], False, "`kept` of .* must be true; got false"),
+        ([*CHOSEN, "errors"], [10**6], "`errors` must be at most `of`, .*; got 1000000 of"),
+        ([*CHOSEN, "rates"], [0.0], "`rates` of a tested rule must be `errors` / `of`"),
+        ([*CHOSEN, "p_value"], 0.9, "`p_value` of tested rule .* must be .*; got 0.9"),
+        ([*CHOSEN, "passed"], False, "`passed` of tested rule .* must be true, by the p-values"),
+        ([*CHOSEN, "accuracy"], 7.0, r"`accuracy` must lie in \[0, 1\]; got 7"),
+    ],
+)
+def test_numbers_that_contradict_each_other_are_refused(
+    content, keys, value, message, tmp_path
+) -> None:
+    at = [content["guarantee"]["chosen"] if key == "chosen" != keys[-1] else key for key in keys]
+    edited = changed(content, at, value)
+    refused(edited, tmp_path, message, sealed=True)
+    refused(edited, tmp_path, "it was changed after it was saved: its checksum", sealed=False)
+
+
+def test_a_rule_that_did_not_pass_is_not_said_to_hold(pool, tmp_path) -> None:
+    probs, target = pool.draw(300, np.random.default_rng(0))
+    with pytest.raises(BudgetError) as caught:
+        control(probs, target, budgets=["tumour->benign <= 0.1%"], classes=pool.classes)
+    content = json.loads(caught.value.closest.save(tmp_path / "rule.json").read_text())
+    edited = changed(content, ["guarantee", "holds"], True)
+    refused(edited, tmp_path, "`holds` is true, but the chosen rule did not pass", sealed=True)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (["temperature"], 3.0),
+        (["penalty", "classes"], ["benign", "cyst", "scar", "tumour"]),
+        (["checksum"], "0" * 64),
+        (["checksum"], None),
+    ],
+)
+def test_a_changed_file_is_refused(content, keys, value, tmp_path) -> None:
+    edited = changed(content, keys, value)
+    refused(edited, tmp_path, r"Make the rule again with `untrue\.control`", sealed=False)
+
+
+def test_white_space_may_change(content, tmp_path) -> None:
     path = tmp_path / "rule.json"
-    path.write_text(json.dumps(damaged))
-    with pytest.raises(DataError, match=message) as caught:
-        DecisionRule.load(path)
-    assert str(caught.value).startswith(str(path))
+    path.write_text(json.dumps(content, indent=7))
+    assert DecisionRule.load(path).guarantee.holds
 
 
-@pytest.mark.parametrize("key", ["penalty", "budgets", "guarantee", "temperature"])
+@pytest.mark.parametrize("key", ["penalty", "budgets", "guarantee", "checksum"])
 def test_a_file_with_a_hole_is_refused(content, key, tmp_path) -> None:
     path = tmp_path / "rule.json"
     path.write_text(json.dumps({k: v for k, v in content.items() if k != key}))

@@ -1,8 +1,9 @@
-"""Decision rules as JSON: numbers and names, read with checks."""
+"""Decision rules as JSON: numbers and names, sealed by a checksum and read with checks."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -13,8 +14,10 @@ from untrue.atomic_files import place_text
 from untrue.budgets.budget import Budget
 from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.rule import DecisionRule, Meaning
+from untrue.budgets.rule_evidence import check_evidence
 from untrue.budgets.scaling import check_multipliers
 from untrue.budgets.verdict import Verdict
+from untrue.checks import check_count
 from untrue.errors import DataError, MissingFileError, UntrueError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, with_path
@@ -35,7 +38,10 @@ KEYS = (
     "abstain_cost",
     "answers",
     "guarantee",
+    "checksum",
 )
+# Counts above this are no counts of examples, and not whole as floats.
+MOST = 2**53
 
 
 def save(rule: DecisionRule, path: Path) -> Path:
@@ -55,7 +61,7 @@ def load(path: Path) -> DecisionRule:
         ) from None
     try:
         return from_dict(content)
-    except (UntrueError, TypeError, ValueError, OverflowError) as error:
+    except (UntrueError, TypeError, ValueError, OverflowError, RecursionError) as error:
         wrapped = error if isinstance(error, UntrueError) else DataError(f"{error}")
         raise DataError(
             f"{with_path(path, wrapped)} It is not a rule that was saved whole."
@@ -63,7 +69,7 @@ def load(path: Path) -> DecisionRule:
 
 
 def to_dict(rule: DecisionRule) -> dict[str, Any]:
-    """A rule as plain values."""
+    """A rule as plain values, sealed."""
     meaning = rule.meaning
     groups: Any = None
     if isinstance(meaning.groups, Hierarchy):
@@ -76,7 +82,7 @@ def to_dict(rule: DecisionRule) -> dict[str, Any]:
                 for group, members in meaning.groups.items()
             }
         }
-    return {
+    content = {
         "format": FORMAT,
         "version": VERSION,
         "penalty": penalty_content(rule.penalty),
@@ -93,6 +99,14 @@ def to_dict(rule: DecisionRule) -> dict[str, Any]:
         "answers": rule.answers,
         "guarantee": _guarantee_dict(rule.guarantee),
     }
+    return {**content, "checksum": checksum(content)}
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 of all but the checksum: of the content, not the bytes, so white space may change."""
+    own = {key: value for key, value in content.items() if key != "checksum"}
+    text = json.dumps(own, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def from_dict(content: Any) -> DecisionRule:
@@ -102,6 +116,11 @@ def from_dict(content: Any) -> DecisionRule:
         raise DataError(
             f"it is no {FORMAT} of version {VERSION}: format {given['format']!r}, version "
             f"{given['version']!r}."
+        )
+    if given["checksum"] != checksum(given):
+        raise DataError(
+            "it was changed after it was saved: its checksum does not match, so that its guarantee "
+            "may be about another rule. Make the rule again with `untrue.control`."
         )
     penalty = penalty_from_content(given["penalty"])
     if not isinstance(penalty, Penalty):
@@ -130,7 +149,7 @@ def from_dict(content: Any) -> DecisionRule:
         answers=answers,
         guarantee=_guarantee(given["guarantee"], budgets),
     )
-    rule.resolved  # noqa: B018 - a budget about an unknown class is found here, not on first use
+    check_evidence(rule)
     return rule
 
 
@@ -285,6 +304,7 @@ def _or_nan(value: Any, name: str) -> float:
 def _whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise DataError(f"`{name}` must be a whole number, 0 or more; got {value!r}.")
+    check_count(name, value, least=0, most=MOST)
     return value
 
 

@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueError
 from untrue.metrics import weights
-from untrue.metrics.answers import AnswersLike, answer_costs, read_answers
-from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
+from untrue.metrics.answers import (
+    AnswerCells,
+    AnswersLike,
+    answer_cells,
+    answer_costs,
+    read_answers,
+)
+from untrue.metrics.confusion import Cells, ConfusionLike, confusion_cells, read_confusion
 from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
@@ -29,6 +35,7 @@ from untrue.metrics.inputs import (
     check_same_length,
     read_count,
     read_labels,
+    to_numpy,
 )
 from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.weights import Zone, check_penalty
@@ -118,9 +125,9 @@ def expected_cost(
 ) -> float:
     """Mean cost of an answer, `sum of n[i, j] A[i, j] / N`. (Elkan, IJCAI 2001.)
 
-    Where costs differ by example (`penalty.per_example`), a confusion matrix does not show what was
-    paid: give `(true, predicted)`, the classes (N,), in its place. Where answers are actions, `cm`
-    is a table of classes by actions (`answer_table`), and `penalty` the `Actions`.
+    Where answers are actions, `cm` is a table of classes by actions (`answer_table`), and `penalty`
+    the `Actions`. A tuple of two, `(true, answers)` of shape (N,), is counted here. Where costs
+    differ by example (`penalty.per_example`) it must be that: counts do not show what was paid.
 
     `priors` are the shares of the classes where the model is used, (k,) or {class: share}, if they
     are others than in these data: `sum over i of priors_i sum over j of n[i, j] A[i, j] / n_i`. nan
@@ -141,7 +148,7 @@ def expected_cost(
             )
         paid = example_costs(*cm, penalty)
         return float(paid.mean()) if paid.size else float("nan")
-    confusion: Any = cm
+    confusion: Any = _counted(*cm, penalty) if _is_pair(cm) else cm
     if isinstance(penalty, Actions):
         answers = read_answers(confusion, penalty)
         top, bottom = weights.by_priors(
@@ -150,6 +157,30 @@ def expected_cost(
         return float(weights.ratio(answers.count @ top, answers.count @ bottom))
     cells = read_confusion(confusion)
     return _value(cells, weights.expected_cost(cells, penalty, priors))
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether it is `(true, answers)`: a tuple of two, each (N,). Tables are lists or arrays."""
+    return isinstance(given, tuple) and len(given) == 2 and all(_is_flat(each) for each in given)
+
+
+def _is_flat(given: Any) -> bool:
+    return to_numpy(given, "cm").ndim == 1
+
+
+def _counted(
+    true: ArrayOrTensor, answers: ArrayOrTensor, penalty: Penalty | Actions
+) -> Cells | AnswerCells:
+    if not isinstance(penalty, Actions):
+        check_penalty(penalty)
+    try:
+        if isinstance(penalty, Actions):
+            return answer_cells(true, answers, penalty)
+        return confusion_cells(true, answers, penalty.n_classes)
+    except UntrueError as error:
+        raise type(error)(
+            f"{error} A tuple of two is (true, answers); give a table of counts as an array."
+        ) from None
 
 
 def example_costs(

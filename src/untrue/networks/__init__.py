@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from untrue.errors import ArgumentError
 from untrue.networks.facts import NETWORKS, Facts, NetworkSpec, check, choose
+from untrue.optional import need
 
 if TYPE_CHECKING:
     import torch
@@ -69,6 +70,7 @@ def build(
 def from_spec(spec: NetworkSpec) -> nn.Module:
     """The network of a spec, with first weights drawn from torch's random numbers."""
     check(spec.name, spec.inputs)
+    need("torch", "A network", "torch")
     if spec.name in ("linear", "mlp", "cnn"):
         from untrue.networks import own
 
