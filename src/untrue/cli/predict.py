@@ -12,6 +12,12 @@ from untrue.cli import options
 app = typer.Typer()
 
 EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out predictions.csv`"
+IN_WORDS = {
+    "argmax": "the most probable class",
+    "cost": "least expected cost",
+    "tuned": "the tuned rule",
+    "node": "nodes of the hierarchy",
+}
 
 
 @app.command(epilog=EXAMPLE)
@@ -70,10 +76,11 @@ def predict(
         hierarchy=known_hierarchy,
     )
     n = len(found.predicted)
-    note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
+    note = f"; {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)
     if loaded.training.get("tuned", {}).get("kept") is False:
         where = model / "page.html"
         typer.echo(f"note: this model does not keep its budgets; {where} says how far", err=True)
-    typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide or default_decision(loaded)}{note}")
+    how = IN_WORDS[decide or default_decision(loaded)]
+    typer.echo(f"{n:,} prediction{'s' * (n != 1)}, decided by {how}{note}")
     typer.echo(out)

@@ -84,11 +84,17 @@ def test_a_plain_model_is_told_of_the_decision_too(found: FitResult) -> None:
 
 def test_the_model_that_is_kept_stands_out(found: FitResult) -> None:
     table = fit_page.variants_table(found)
-    assert [row[0] for row in table.rows] == [variant.name for variant in found.variants]
+    assert [row[0] for row in table.rows] == [
+        "cross-entropy",
+        "cross-entropy + least cost",
+        "bilinear, alpha 0.5 *",
+        "bilinear, alpha 0.5 + least cost",
+    ]
+    assert table.see.endswith("* is the model in the folder.")
     assert table.strong == {2}
     changes = fit_page.changes_table(found)
     assert changes is not None
-    assert [changes.rows[i][0] for i in changes.strong] == [found.variants[2].name]
+    assert [changes.rows[i][0] for i in changes.strong] == ["bilinear, alpha 0.5 *"]
     assert len(changes.rows) == 3
 
 

@@ -28,11 +28,11 @@ def variants_table(found: FitResult) -> Table:
     measures = [m for m in measures if getattr(found.variants[0].summary, m.field) is not None]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
-        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The bold row "
-        "is the model in the folder.",
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} "
+        "* is the model in the folder.",
         (Column("model and decision"), *(Column(m.name) for m in measures)),
         tuple(
-            (variant.name, *(shown(m, variant.summary) for m in measures))
+            (_marked(found, variant), *(shown(m, variant.summary) for m in measures))
             for variant in found.variants
         ),
         strong=frozenset({found.chosen}),
@@ -47,7 +47,7 @@ def changes_table(found: FitResult) -> Table | None:
         if variant.change is None:
             continue
         cells: list[Cell] = [
-            variant.name,
+            _marked(found, variant),
             signed(variant.change.accuracy, 100.0, "+.1f"),
             signed(variant.change.expected_cost, digits="+.2g"),
             signed(variant.change.zone_errors, digits="+,.0f"),
@@ -69,6 +69,11 @@ def changes_table(found: FitResult) -> Table | None:
         tuple(rows),
         strong=frozenset(strong),
     )
+
+
+def _marked(found: FitResult, variant: Variant) -> str:
+    """The name of a row, with a star if it is the model in the folder: bold is lost in a log."""
+    return f"{variant.name} *" if variant is found.variant else variant.name
 
 
 def zone_words(above: float) -> str:
