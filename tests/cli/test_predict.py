@@ -56,6 +56,15 @@ def test_labels_and_probabilities_come_in_order_and_are_audited_as_they_are(fold
     assert "0 of 178" in done.stdout
 
 
+def test_argmax_is_by_scores_after_training_by_costs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = str(folder)
+    assert exit_code(["predict", f"{at}/model", f"{at}/wine.csv", "--out", f"{at}/s.csv"]) == 0
+    line = "178 predictions, decided by the highest score of the model\n"
+    assert capsys.readouterr().out == f"{line}{at}/s.csv\n"
+
+
 def test_it_needs_no_scikit_learn_and_warns_of_unseen_categories_in_one_line(folder: Path) -> None:
     text = (folder / "wine.csv").read_text().replace("north", "east")
     (folder / "east.csv").write_text(text)

@@ -29,10 +29,11 @@ def predict(
     decide: Annotated[
         str | None,
         typer.Option(
-            help="How to answer. argmax: the most probable class. cost: the class of least "
-            "expected cost. tuned: by the rule that `untrue tune` found. node: a class or an inner "
-            "node of --hierarchy, whichever has the least expected distance to the truth. Default: "
-            "tuned for a model of `untrue tune`, argmax for any other."
+            help="How to answer. argmax: the class with the highest score of the model (after "
+            "training by costs this need not be the largest prob_ column). cost: the class of "
+            "least expected cost. tuned: by the rule that `untrue tune` found. node: a class or an "
+            "inner node of --hierarchy, whichever has the least expected distance to the truth. "
+            "Default: tuned for a model of `untrue tune`, argmax for any other."
         ),
     ] = None,
     abstain_cost: options.AbstainCost = None,
@@ -81,6 +82,9 @@ def predict(
     if loaded.training.get("tuned", {}).get("kept") is False:
         where = model / "page.html"
         typer.echo(f"note: this model does not keep its budgets; {where} says how far", err=True)
-    how = IN_WORDS[decide or default_decision(loaded)]
+    by = decide or default_decision(loaded)
+    # Training by costs moves the scores away from the probabilities that the file holds.
+    moved = by == "argmax" and loaded.training.get("alpha", 0.0) > 0
+    how = "the highest score of the model" if moved else IN_WORDS[by]
     typer.echo(f"{n:,} prediction{'s' * (n != 1)}, decided by {how}{note}")
     typer.echo(out)
