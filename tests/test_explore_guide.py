@@ -18,7 +18,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
     assert done.returncode == 0
     words = [sys.executable, "-m", *command.split()]
     shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    assert "carries all 1,647 examples of digits.csv, 10 classes" in shown.stdout
+    assert "holds all 1,647 examples of digits.csv, 10 classes" in shown.stdout
     assert "which changes 0 of 1,647 answers" in shown.stdout
     assert "of the 1,647 digits, none" in PAGE
     assert (tmp_path / "digits.html").exists()

@@ -46,7 +46,7 @@ def test_every_block_runs_and_says_what_the_page_says(
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
             )
             assert (done.returncode, done.stderr) == (0, "")
-            assert "1,797 predictions by tuned" in done.stdout
+            assert "1,797 predictions, decided by the tuned rule" in done.stdout
     assert kinds == ["python", "text", "python", "bash"]
     assert names["found"].kept
     assert (tmp_path / "predictions.csv").exists()

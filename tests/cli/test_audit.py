@@ -93,7 +93,7 @@ def test_a_tree_brings_super_classes_and_severity(
     words = ["audit", "p.parquet", "--penalty", "costs.toml", "--hierarchy", "tree.csv"]
     assert exit_code(words) == 0
     shown = capsys.readouterr().out
-    assert "of all errors, in the right super-class (%)" in shown
+    assert "share of errors in the right super-class (%)" in shown
     assert "severity: mean height of an error" in shown
     assert shown.splitlines()[-1] == "p-audit/page.html"
 

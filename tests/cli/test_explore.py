@@ -31,7 +31,7 @@ def test_the_page_repeats_how_the_file_was_read(
     how = ["--truth", "sick", "--delimiter", ";", "--hierarchy", "tree.csv"]
     assert exit_code(["explore", "my file.csv", *how, "--out", "page.html"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("This page carries all 2 examples of my file.csv, 2 classes.")
+    assert lines[0].startswith("The page holds all 2 examples of my file.csv, 2 classes.")
     assert lines[-1] == "page.html"
     page = Path("page.html").read_text()
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)

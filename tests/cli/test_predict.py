@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_and_probabilities_come_in_order_and_are_audited_as_they_are(folder: Path) -> None:
     done = run("predict", "model", "wine.csv", "--decide", "cost", "--out", "p.csv", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "178 predictions by cost\np.csv\n"
+    assert done.stdout == "178 predictions, decided by least expected cost\np.csv\n"
     lines = (folder / "p.csv").read_text().splitlines()
     assert lines[0] == '"truth","predicted","prob_wine 0","prob_wine 1","prob_wine 2"'
     truth = [line.split(",")[0].strip('"') for line in lines[1:]]
@@ -54,6 +54,15 @@ def test_labels_and_probabilities_come_in_order_and_are_audited_as_they_are(fold
     assert (done.returncode, done.stderr) == (0, "")
     assert "178 predictions of 3 classes" in done.stdout
     assert "0 of 178" in done.stdout
+
+
+def test_argmax_is_by_scores_after_training_by_costs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = str(folder)
+    assert exit_code(["predict", f"{at}/model", f"{at}/wine.csv", "--out", f"{at}/s.csv"]) == 0
+    line = "178 predictions, decided by the highest score of the model\n"
+    assert capsys.readouterr().out == f"{line}{at}/s.csv\n"
 
 
 def test_it_needs_no_scikit_learn_and_warns_of_unseen_categories_in_one_line(folder: Path) -> None:
@@ -79,7 +88,7 @@ def test_abstaining_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]
     words = ["predict", f"{at}/model", f"{at}/wine.csv", "--out", f"{at}/a.csv"]
     assert exit_code([*words, "--decide", "cost", "--abstain-cost", "0.001"]) == 0
     shown = capsys.readouterr().out
-    count = int(shown.split(",")[1].split()[0])
+    count = int(shown.split(";")[1].split()[0])
     assert count > 0
     assert (folder / "a.csv").read_text().count("(abstained)") == count
 

@@ -88,7 +88,7 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     assert model.training["tuned"]["budgets"] == ['*->"<i>8</i>" <= 2%']
 
     assert exit_code(["predict", "model", "digits.csv", "--out", "tuned.csv"]) == 0
-    assert capsys.readouterr().out == "1,797 predictions by tuned\ntuned.csv\n"
+    assert capsys.readouterr().out == "1,797 predictions, decided by the tuned rule\ntuned.csv\n"
     assert (
         exit_code(["predict", "model", "digits.csv", "--decide", "argmax", "--out", "p.csv"]) == 0
     )

@@ -12,6 +12,12 @@ from untrue.cli import options
 app = typer.Typer()
 
 EXAMPLE = "Example: `untrue predict model new.csv --decide cost --out predictions.csv`"
+IN_WORDS = {
+    "argmax": "the most probable class",
+    "cost": "least expected cost",
+    "tuned": "the tuned rule",
+    "node": "nodes of the hierarchy",
+}
 
 
 @app.command(epilog=EXAMPLE)
@@ -23,10 +29,11 @@ def predict(
     decide: Annotated[
         str | None,
         typer.Option(
-            help="How to answer. argmax: the most probable class. cost: the class of least "
-            "expected cost. tuned: by the rule that `untrue tune` found. node: a class or an inner "
-            "node of --hierarchy, whichever has the least expected distance to the truth. Default: "
-            "tuned for a model of `untrue tune`, argmax for any other."
+            help="How to answer. argmax: the class with the highest score of the model (after "
+            "training by costs this need not be the largest prob_ column). cost: the class of "
+            "least expected cost. tuned: by the rule that `untrue tune` found. node: a class or an "
+            "inner node of --hierarchy, whichever has the least expected distance to the truth. "
+            "Default: tuned for a model of `untrue tune`, argmax for any other."
         ),
     ] = None,
     abstain_cost: options.AbstainCost = None,
@@ -70,10 +77,14 @@ def predict(
         hierarchy=known_hierarchy,
     )
     n = len(found.predicted)
-    note = f", {found.abstained:,} of them abstained" if abstain_cost is not None else ""
+    note = f"; {found.abstained:,} of them abstained" if abstain_cost is not None else ""
     write_predictions(found, out)
     if loaded.training.get("tuned", {}).get("kept") is False:
         where = model / "page.html"
         typer.echo(f"note: this model does not keep its budgets; {where} says how far", err=True)
-    typer.echo(f"{n:,} prediction{'s' * (n != 1)} by {decide or default_decision(loaded)}{note}")
+    by = decide or default_decision(loaded)
+    # Training by costs moves the scores away from the probabilities that the file holds.
+    moved = by == "argmax" and loaded.training.get("alpha", 0.0) > 0
+    how = "the highest score of the model" if moved else IN_WORDS[by]
+    typer.echo(f"{n:,} prediction{'s' * (n != 1)}, decided by {how}{note}")
     typer.echo(out)

@@ -232,4 +232,4 @@ def test_a_large_file_is_drawn_by_class_and_counts_are_of_the_file(
     assert matrix(browser) == np.rint(drawn * found.weights[:, None]).astype(int).tolist()
     right = (np.diag(drawn) * found.weights).sum() / 2000
     assert text(browser, "accuracy") == f"{100 * right:.2f} %"
-    assert "carries 200 of 2,000 examples" in browser.run("return document.body.textContent")
+    assert "holds 200 of 2,000 examples" in browser.run("return document.body.textContent")

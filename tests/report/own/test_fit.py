@@ -45,13 +45,56 @@ def test_the_finding_follows_the_interval(found: FitResult) -> None:
     assert "show no clear difference." in fit_page.lead(changed(found, -1, 2))
 
 
+def costing(found: FitResult, *costs: float) -> FitResult:
+    """The same with other costs of an answer, one for each row."""
+    variants = [
+        dataclasses.replace(each, summary=dataclasses.replace(each.summary, expected_cost=cost))
+        for each, cost in zip(found.variants, costs, strict=True)
+    ]
+    return dataclasses.replace(found, variants=tuple(variants))
+
+
+@pytest.mark.parametrize(
+    ("costs", "advice"),
+    [
+        ((4.0, 3.0, 2.0, 1.0), " Bilinear, alpha 0.5 + least cost is the cheapest here, at 1: "
+         "predict with --decide cost."),
+        ((4.0, 1.0, 3.0, 2.0), " Cross-entropy + least cost is the cheapest here, at 1: "
+         "fit with --loss cross-entropy, then predict with --decide cost."),
+        ((1.0, 2.0, 3.0, 4.0), " Cross-entropy is the cheapest here, at 1: "
+         "fit with --loss cross-entropy."),
+        ((2.0, 1.0, 1.0, 1.0), " Cross-entropy + least cost costs as little: "
+         "fit with --loss cross-entropy, then predict with --decide cost."),
+    ],
+)  # fmt: skip
+def test_the_advice_is_the_cheapest_row_and_its_options(
+    found: FitResult, costs: tuple[float, ...], advice: str
+) -> None:
+    assert fit_page.lead(costing(found, *costs)).endswith(advice)
+
+
+def test_no_advice_where_the_model_in_the_folder_is_the_cheapest(found: FitResult) -> None:
+    assert "--" not in fit_page.lead(costing(found, 2.0, 2.0, 1.0, 1.0))
+
+
+def test_a_plain_model_is_told_of_the_decision_too(found: FitResult) -> None:
+    plain = costing(dataclasses.replace(found, variants=found.variants[:2], chosen=0), 2.0, 1.0)
+    assert fit_page.lead(plain).endswith("at 1: predict with --decide cost.")
+
+
 def test_the_model_that_is_kept_stands_out(found: FitResult) -> None:
     table = fit_page.variants_table(found)
-    assert [row[0] for row in table.rows] == [variant.name for variant in found.variants]
+    assert [row[0] for row in table.rows] == [
+        "cross-entropy",
+        "cross-entropy + least cost",
+        "bilinear, alpha 0.5 *",
+        "bilinear, alpha 0.5 + least cost",
+    ]
+    assert table.see.endswith("* is the model in the folder.")
     assert table.strong == {2}
     changes = fit_page.changes_table(found)
     assert changes is not None
-    assert [changes.rows[i][0] for i in changes.strong] == [found.variants[2].name]
+    assert [changes.rows[i][0] for i in changes.strong] == ["bilinear, alpha 0.5 *"]
     assert len(changes.rows) == 3
 
 

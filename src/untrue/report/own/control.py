@@ -29,14 +29,14 @@ def budgets_table(rule: DecisionRule) -> Table:
     return Table(
         f"Budgets on the {found.test_examples:,} examples of the test part",
         f"The upper bounds are of {100 * found.confidence:g} % each. What was tested is that all "
-        "budgets hold together.",
+        "budgets hold together. Without the rule the most probable class is answered.",
         (
             Column("budget"),
             Column("errors", ",d"),
             Column("of", ",d"),
             Column("rate"),
             Column("upper bound"),
-            Column("most probable class"),
+            Column("rate without the rule"),
         ),
         tuple(rows),
     )
@@ -54,7 +54,7 @@ def price_table(rule: DecisionRule) -> Table:
     return Table(
         "The price",
         "Examples without an answer count as not right and cost nothing here.",
-        (Column("what"), Column("most probable class", ".2f"), Column("the rule", ".2f")),
+        (Column("what"), Column("without the rule", ".2f"), Column("with the rule", ".2f")),
         tuple(rows),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import untrue
+from untrue.metrics import Interval
 from untrue.report.document.confusion_figure import Confusion, Panel, busiest
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
@@ -14,7 +15,7 @@ from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import MEASURES, by_columns, costliest, shown, signed
-from untrue.tools.fitting.result import FitResult, Variant
+from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.training.progress import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
@@ -27,11 +28,11 @@ def variants_table(found: FitResult) -> Table:
     measures = [m for m in measures if getattr(found.variants[0].summary, m.field) is not None]
     return Table(
         f"On {found.sizes[2]:,} examples that no model has seen",
-        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} The bold row "
-        "is the model in the folder.",
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)} "
+        "* is the model in the folder.",
         (Column("model and decision"), *(Column(m.name) for m in measures)),
         tuple(
-            (variant.name, *(shown(m, variant.summary) for m in measures))
+            (_marked(found, variant), *(shown(m, variant.summary) for m in measures))
             for variant in found.variants
         ),
         strong=frozenset({found.chosen}),
@@ -46,7 +47,7 @@ def changes_table(found: FitResult) -> Table | None:
         if variant.change is None:
             continue
         cells: list[Cell] = [
-            variant.name,
+            _marked(found, variant),
             signed(variant.change.accuracy, 100.0, "+.1f"),
             signed(variant.change.expected_cost, digits="+.2g"),
             signed(variant.change.zone_errors, digits="+,.0f"),
@@ -70,6 +71,11 @@ def changes_table(found: FitResult) -> Table | None:
     )
 
 
+def _marked(found: FitResult, variant: Variant) -> str:
+    """The name of a row, with a star if it is the model in the folder: bold is lost in a log."""
+    return f"{variant.name} *" if variant is found.variant else variant.name
+
+
 def zone_words(above: float) -> str:
     """What the zone is."""
     least = "anything" if above == 0 else f"more than {number(above)}"
@@ -79,25 +85,42 @@ def zone_words(above: float) -> str:
 def lead(found: FitResult) -> str:
     """The finding in a sentence or two, also when it is that training gained nothing."""
     variant = found.variants[found.chosen]
-    cost = number(variant.summary.expected_cost or 0.0)
+    cost = number(_cost(variant))
     start = f"{100 * variant.summary.accuracy:.1f} % right, at a cost of {cost} an answer."
-    if variant.change is None:
-        return start
-    before = number(found.variants[0].summary.expected_cost or 0.0)
-    cheaper, costlier = variant.change.expected_cost.high < 0, variant.change.expected_cost.low > 0
-    if cheaper:
-        start += f" Plain training costs {before}: the new loss lowers the cost."
-    elif costlier:
-        start += f" Plain training costs {before}: the new loss raises the cost here."
-    else:
-        start += f" Plain training costs {before}: these examples show no clear difference."
-    free = found.variants[1]
-    if (free.summary.expected_cost or 0.0) <= (variant.summary.expected_cost or 0.0):
-        start += (
-            " Plain training with the least-expected-cost decision does as well or better here: "
-            "--loss cross-entropy, then predict with --decide cost."
-        )
-    return start
+    if variant.change is not None:
+        before = number(_cost(found.variants[0]))
+        start += f" Plain training costs {before}: {_effect(variant.change.expected_cost)}."
+    return start + _cheapest(found)
+
+
+def _cost(variant: Variant) -> float:
+    return variant.summary.expected_cost or 0.0
+
+
+def _effect(change: Interval) -> str:
+    if change.high < 0:
+        return "the new loss lowers the cost"
+    if change.low > 0:
+        return "the new loss raises the cost here"
+    return "these examples show no clear difference"
+
+
+def _cheapest(found: FitResult) -> str:
+    """The cheapest row and the options that make it; nothing where that is the model in the folder.
+
+    Of rows that cost the same it is the first, and so the simplest.
+    """
+    kept, best = found.variants[found.chosen], min(found.variants, key=_cost)
+    if best is kept:
+        return ""
+    same = _cost(best) == _cost(kept)
+    words = "costs as little" if same else f"is the cheapest here, at {number(_cost(best))}"
+    steps = []
+    if best.name.removesuffix(LEAST_COST) != kept.name:
+        steps.append("fit with --loss cross-entropy")
+    if best.by_cost:
+        steps.append("predict with --decide cost")
+    return f" {best.name.capitalize()} {words}: {', then '.join(steps)}."
 
 
 def fit_page(found: FitResult) -> Page:

@@ -23,11 +23,11 @@ class Measure:
 MEASURES = (
     Measure("accuracy", "accuracy (%)", 100.0),
     Measure("expected_cost", "cost of an answer", digits=".3g"),
-    Measure("adjusted_expected_cost", "cost, of the best constant answer's (%)", 100.0, ".1f"),
+    Measure("adjusted_expected_cost", "cost as % of the best constant answer", 100.0, ".1f"),
     Measure("zone_errors", "errors in the zone", digits=",.0f"),
-    Measure("zone_share", "of all errors, in the zone (%)", 100.0, ".1f"),
+    Measure("zone_share", "share of errors in the zone (%)", 100.0, ".1f"),
     Measure("coarse_error", "in the wrong super-class (%)", 100.0),
-    Measure("in_group_share", "of all errors, in the right super-class (%)", 100.0, ".1f"),
+    Measure("in_group_share", "share of errors in the right super-class (%)", 100.0, ".1f"),
     Measure("mistake_severity", "severity: mean height of an error", digits=".3f"),
     Measure("ece", "calibration error (%)", 100.0),
 )

@@ -34,7 +34,7 @@ from untrue.tools.fitting.learners import (
 )
 from untrue.tools.fitting.link import Link, class_probs, many_outside
 from untrue.tools.fitting.model import Model, argmax
-from untrue.tools.fitting.result import FitResult, Variant
+from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.tools.fitting.start import read_start, rows_digest
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
@@ -164,7 +164,7 @@ def fit(
         scores = predictor.logits(inputs[parts.test])
         probs = class_probs(scores, link, temperature, test)
         paid = penalty if test is None else test
-        answers = {each: argmax(scores), f"{each} + least cost": decide(probs, paid)}
+        answers = {each: argmax(scores), f"{each}{LEAST_COST}": decide(probs, paid)}
         for variant, predicted in answers.items():
             variants.append(
                 _measured(variant, predicted, labels[parts.test], penalty, above, first, test)

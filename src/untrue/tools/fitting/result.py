@@ -17,6 +17,8 @@ from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import Predictions, predict
 from untrue.training.progress import History
 
+LEAST_COST = " + least cost"
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -30,6 +32,11 @@ class Variant:
     summary: Summary
     confusion: Cells
     change: PairedChange | None
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether it decides by least expected cost."""
+        return self.name.endswith(LEAST_COST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -232,9 +232,9 @@
     by("accuracy").textContent = percent(now.accuracy, 2);
     by("accuracy-was").textContent = `${percent(was.accuracy, 2)} at the start`;
     by("cost").textContent = short(now.cost);
-    by("cost-was").textContent = `${short(was.cost)} by the first answers`;
+    by("cost-was").textContent = `${short(was.cost)} at the start`;
     by("costly").textContent = whole(now.costly);
-    by("costly-was").textContent = `${whole(was.costly)} by the first answers`;
+    by("costly-was").textContent = `${whole(was.costly)} at the start`;
     by("abstained").textContent = percent(now.abstained);
     by("abstained-was").textContent = model.price === null ? "always answered" : `at ${short(model.price)} each`;
     // The first answers were there to choose: only probabilities that are off lead away from them.

@@ -72,9 +72,7 @@ def carried(found: Exploration) -> str:
     """How much of the file stands in the page, in a sentence."""
     n, total = len(found.true), int(found.counts.sum())
     examples = f"{n:,} of {total:,} examples" if n < total else f"all {n:,} examples"
-    text = (
-        f"This page carries {examples} of {Path(found.source).name}, {len(found.classes)} classes"
-    )
+    text = f"The page holds {examples} of {Path(found.source).name}, {len(found.classes)} classes"
     if n < total:
         text += (
             ", drawn by class: all of a rare class, some of a common one. Counts and shares are "
