@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.decision.calibration import tempered
 from untrue.errors import ArgumentError, DataError, nearest
 from untrue.metrics.inputs import (
     FloatArray,
@@ -27,7 +28,6 @@ Answers = Literal["codes", "names", "numbers"]
 
 # Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
-LEAST_PROB = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,9 +106,7 @@ def calibrated(probs: npt.NDArray[Any], temperature: float | None) -> FloatArray
     """`p^(1/T)`, scaled to sum to 1; no class has a probability of exactly 0. None: as they are."""
     if temperature is None:
         return probs.astype(np.float64, copy=False)
-    powers = np.log(np.maximum(probs.astype(np.float64), LEAST_PROB)) / temperature
-    powers = np.exp(powers - powers.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    return tempered(probs, temperature)
 
 
 def _labels(target: Any) -> npt.NDArray[Any]:
