@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from untrue.decision.calibration import tempered
 from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.metrics.inputs import (
     FloatArray,
@@ -30,7 +31,6 @@ Answers = Literal["codes", "names", "numbers"]
 # Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
 MOST_MATCHED = 300  # classes; more take seconds to match with columns
-LEAST_PROB = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +104,7 @@ def calibrated(probs: npt.NDArray[Any], temperature: float | None) -> FloatArray
     """`p^(1/T)`, scaled to sum to 1; no class has a probability of exactly 0. None: as they are."""
     if temperature is None:
         return probs.astype(np.float64, copy=False)
-    powers = np.log(np.maximum(probs.astype(np.float64), LEAST_PROB)) / temperature
-    powers = np.exp(powers - powers.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    return tempered(probs, temperature)
 
 
 def _labels(target: Any) -> npt.NDArray[Any]:

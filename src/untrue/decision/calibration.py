@@ -30,6 +30,9 @@ from untrue.metrics.probabilities import softmax
 if TYPE_CHECKING:
     import torch
 
+# Probabilities below this, zero above all, count as this before their logarithm is taken.
+LEAST_PROB = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
@@ -82,6 +85,28 @@ class Temperature:
         with np.errstate(over="ignore"):
             cold = (wide - wide.max(axis=dim, keepdims=True)) / self.temperature
         return softmax(cold, dim).astype(kept)
+
+
+def log_probs(probs: npt.NDArray[Any], *, least: float = LEAST_PROB) -> FloatArray:
+    """`log max(p, least)` in double precision: logits of these probabilities.
+
+    >>> log_probs(np.array([1.0, 0.0])).round(3)
+    array([  0.   , -27.631])
+    """
+    return np.asarray(np.log(np.maximum(probs.astype(np.float64, copy=False), least)))
+
+
+def tempered(
+    probs: npt.NDArray[Any], temperature: float, *, least: float = LEAST_PROB
+) -> FloatArray:
+    """`softmax(log p / T)` of probabilities (..., k), none of them below `least`.
+
+    That is `softmax(z / T)` of the logits z that gave p.
+
+    >>> tempered(np.array([[0.9, 0.1]]), 2.0)
+    array([[0.75, 0.25]])
+    """
+    return np.asarray(Temperature(temperature)(log_probs(probs, least=least)), dtype=np.float64)
 
 
 def calibrate(

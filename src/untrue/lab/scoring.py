@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from untrue.decision import Temperature, calibrate, decide
+from untrue.decision import Temperature, calibrate, calibration, decide
 from untrue.errors import ArgumentError, HierarchyError, UntrueWarning
 from untrue.hierarchy import Hierarchy
 from untrue.lab.records import (
@@ -91,10 +91,10 @@ def decided(
 
 
 def tempered(probs: Probs, temperature: float) -> Probs:
-    """`softmax(log p / T)`, which is `softmax(z / T)` of the logits z that gave p."""
+    """As `calibration.tempered`, in single precision."""
     # A probability that rounded to nothing keeps the logit of the least that a float32 holds.
-    logits = np.log(np.maximum(probs.astype(np.float64), np.finfo(np.float32).smallest_subnormal))
-    return Temperature(temperature)(logits).astype(np.float32)
+    least = float(np.finfo(np.float32).smallest_subnormal)
+    return calibration.tempered(probs, temperature, least=least).astype(np.float32)
 
 
 def calibrated(

@@ -11,14 +11,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from untrue.decision import Temperature, calibrate, decide
+from untrue.decision import calibrate, decide
+from untrue.decision.calibration import log_probs, tempered
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty.stated import name_of
 from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions, read_probs
-
-# Probabilities below this, zero above all, count as this before their logarithm is taken.
-LEAST_PROB = 1e-12
 
 
 class CostSensitiveClassifier(CostMetaEstimator):
@@ -89,7 +87,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         probs = read_probs(self.estimator_, X)
         if self.temperature_ == 1.0:
             return probs
-        return np.asarray(Temperature(self.temperature_)(_logits(probs)))
+        return tempered(probs, self.temperature_)
 
     def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
         """(N,) Labels of least expected cost; by `cost_columns` or X where costs are formulas."""
@@ -112,7 +110,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
             model = fit_part(clone(self.estimator), X, y, params, train)
             probs[test] = aligned_probs(model, _safe_indexing(X, test), self.classes_)
             seen[test] = True
-        logits = _logits(probs[seen])
+        logits = log_probs(probs[seen])
         found = calibrate(logits, target[seen], None if weight is None else weight[seen])
         return found.temperature
 
@@ -127,7 +125,3 @@ class CostSensitiveClassifier(CostMetaEstimator):
                 "Give more, or set calibrate=False."
             )
         return check_cv(min(self.cv, int(counts.min())), y, classifier=True)
-
-
-def _logits(probs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(probs, LEAST_PROB)))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import Temperature, calibrate, temperature_interval
+from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
 from untrue.metrics.inputs import FloatArray, IntArray
@@ -25,8 +26,6 @@ from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
 FOLDS = 5
-# Probabilities below this, zero above all, count as this before their logarithm is taken.
-LEAST_PROB = 1e-12
 # Known less well than this many points, a model's certainty is not worth relying on.
 TOO_VAGUE = 5.0
 
@@ -90,7 +89,7 @@ def calibrate_file(
         odd = sorted(set(fitted.classes) ^ set(given.classes))
         raise DataError(f"{on} and {path} must have the same classes; {odd[0]!r} is in one only.")
     assert fitted.true is not None
-    fitted_logits, logits = _logits(fitted), _logits(given)
+    fitted_logits, logits = log_probs(fitted.probs), log_probs(given.probs)
     found = calibrate(fitted_logits, fitted.true)
     low, high = temperature_interval(fitted_logits, fitted.true)
     _write(given, found(logits), out)
@@ -135,10 +134,6 @@ def trust(n: int, within: float) -> str | None:
         f"the probabilities are calibrated on {n:,} examples, too few to trust: how sure the "
         f"answers are is known to within {within:.0f} points only"
     )
-
-
-def _logits(read: ProbabilityFile) -> FloatArray:
-    return np.log(np.maximum(read.probs.astype(np.float64), LEAST_PROB))
 
 
 def _by_folds(logits: FloatArray, true: IntArray) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.decision import Temperature, invert
+from untrue.decision.calibration import log_probs
 from untrue.decision.posteriors import Inverted, Loss
 from untrue.errors import DataError
 from untrue.metrics.inputs import FloatArray
@@ -54,7 +55,7 @@ class Link:
         check_finite(scores, "Example")
         if not self.moves:
             return scores.astype(np.float64)
-        return np.asarray(np.log(np.maximum(self._inverted(scores, each).probs, LEAST)))
+        return log_probs(self._inverted(scores, each).probs, least=LEAST)
 
     def read(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
@@ -64,7 +65,7 @@ class Link:
         if not self.moves or not len(scores):
             return scores.astype(np.float64), 0.0
         found = self._inverted(scores, each)
-        logits = np.asarray(np.log(np.maximum(found.probs, LEAST)))
+        logits = log_probs(found.probs, least=LEAST)
         return logits, float(found.outside.mean())
 
     def _inverted(
