@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -159,7 +159,7 @@ def expected_cost(
     return _value(cells, weights.expected_cost(cells, penalty, priors))
 
 
-def _is_pair(given: Any) -> bool:
+def _is_pair(given: Any) -> TypeGuard[tuple[ArrayOrTensor, ArrayOrTensor]]:
     """Whether it is `(true, answers)`: a tuple of two, each (N,). Tables are lists or arrays."""
     return isinstance(given, tuple) and len(given) == 2 and all(_is_flat(each) for each in given)
 
