@@ -66,7 +66,7 @@ def budgeted_loss(
     logits: Tensor,
     target: Tensor,
     penalty: Penalty | Costs | Any,
-    budgets: Iterable[Budget | str] | Budget | str,
+    budgets: Iterable[Budget | str] | Budget | str = (),
     *,
     multipliers: npt.ArrayLike | None = None,
     loss: Literal["bilinear", "log-bilinear"] = "bilinear",
@@ -79,15 +79,17 @@ def budgeted_loss(
     """The bilinear or log-bilinear loss by costs that the budgets' multipliers scale.
 
     multipliers: one per budget; without them all are 1, and the budgets change nothing. budgets,
-    groups, zone, zone_above, examples: as in `BudgetedLoss`. The other options: as in
-    `functional.bilinear_loss`. Budgets are read in each call; `BudgetedLoss` reads them once.
+    groups, zone, zone_above, examples: as in `BudgetedLoss`; without budgets it is the plain loss.
+    The other options: as in `functional.bilinear_loss`. Budgets are read in each call;
+    `BudgetedLoss` reads them once.
     """
     check_term(loss)
-    if isinstance(penalty, Costs):
+    stated = (budgets,) if isinstance(budgets, Budget | str) else tuple(budgets)
+    if isinstance(penalty, Costs) or not stated:
         return TERMS[loss](logits, target, penalty, **options)
     penalty = as_penalty(penalty)
     resolved = resolve_all(
-        budgets, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples
+        stated, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples
     )
     factors = [1.0] * len(resolved) if multipliers is None else multipliers
     return TERMS[loss](logits, target, scaled_penalty(penalty, resolved, factors), **options)
