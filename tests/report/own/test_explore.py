@@ -233,3 +233,15 @@ def test_a_large_file_is_drawn_by_class_and_counts_are_of_the_file(
     right = (np.diag(drawn) * found.weights).sum() / 2000
     assert text(browser, "accuracy") == f"{100 * right:.2f} %"
     assert "holds 200 of 2,000 examples" in browser.run("return document.body.textContent")
+
+
+def test_it_starts_on_the_costliest_mistake_and_saves_the_cheapest_cost_as_default(
+    browser: Browser, tmp_path: Path
+) -> None:
+    classes = ["benign", "malignant"]
+    costs = Penalty.from_rules(classes, {("malignant", "benign"): 20.0})
+    opened(browser, tmp_path, explore(write(tmp_path / "p.csv", classes), penalty=costs))
+    chosen = "return ['true-class', 'answer-class'].map(id => document.getElementById(id).value)"
+    assert browser.run(chosen) == ["1", "0"]
+    assert text(browser, "budget-example").startswith("malignant->benign <= ")
+    assert "default = 1\n" in browser.run("return document.getElementById('toml').value")

@@ -94,10 +94,8 @@ def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -
     with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
         fit(source, penalty=None, **QUICK)
     found = fit(source, penalty=None, loss="cross-entropy", **ONE)
-    assert [variant.name for variant in found.variants] == [
-        "cross-entropy",
-        "cross-entropy + least cost",
-    ]
+    # Deciding by least cost would give the same answers.
+    assert [variant.name for variant in found.variants] == ["cross-entropy"]
     assert found.model.classes == ("benign", "healthy", "tumour")
     assert found.zone_above == 0.0  # all alike: every mistake
 

@@ -23,6 +23,7 @@ from untrue.optional import need
 from untrue.report.document import plotly_figures
 from untrue.report.document.confusion_figure import Confusion
 from untrue.report.document.figures import Change, Curves, Differences, Facets, Figure
+from untrue.report.document.prose import prose
 from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.tables import Table
 
@@ -61,6 +62,7 @@ def render(page: Page) -> str:
     """The page as HTML."""
     jinja2 = need("jinja2", "The page")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["prose"] = lambda text: jinja2.utils.markupsafe.Markup(prose(text))
     template = environment.from_string(_resource("page.html"))
     sections = [
         {"title": section.title, "parts": [_described(part) for part in section.parts]}
@@ -109,7 +111,12 @@ def _described(part: Part) -> dict[str, Any]:
         return _steps(part)
     if isinstance(part, Curves | Facets | Differences | Change | Confusion):
         panels = [
-            {"title": drawing.pop("title"), "height": drawing["layout"]["height"], "json": drawing}
+            {
+                "title": drawing.pop("title"),
+                "height": drawing["layout"]["height"],
+                "width": drawing.pop("width", None),
+                "json": drawing,
+            }
             for drawing in plotly_figures.draw(part)
         ]
         for panel in panels:
@@ -143,6 +150,7 @@ def _steps(part: ConfusionSteps) -> dict[str, Any]:
             {
                 "title": place[0]["title"],
                 "height": place[0]["layout"]["height"],
+                "width": place[0].get("width"),
                 "json": in_script(list(place)),
             }
             for place in places

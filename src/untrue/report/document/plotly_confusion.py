@@ -11,6 +11,11 @@ from untrue.report.document.figures import Axis
 from untrue.report.document.plotly_layout import Drawing, axis_layout, base_layout, long, safe
 from untrue.report.document.styles import DIAGONAL, INK, NAMES_UP_TO, SCALE, ZONE_COLOUR, number
 
+# A cell is at most this wide, in pixels; names and titles take so much around the cells.
+CELL, AROUND = 120, 110
+# Up to so many classes the numbers are as large as the text.
+LARGE_UP_TO = 6
+
 
 def draw_confusion(figure: Confusion, panel: Panel) -> Drawing:
     """A heat map, with the zone outlined."""
@@ -89,7 +94,8 @@ def draw_confusion(figure: Confusion, panel: Panel) -> Drawing:
         "tickfont": {"size": 11 if len(places) <= 16 else 9},
         "range": [-0.5, k - 0.5],
     }
-    layout = base_layout(height=470)
+    side = CELL * k + AROUND
+    layout = base_layout(height=min(470, side))
     layout["margin"]["t"] = 10
     layout["xaxis"] = {
         **axis_layout(Axis(figure.predicted_label)),
@@ -97,13 +103,14 @@ def draw_confusion(figure: Confusion, panel: Panel) -> Drawing:
         "tickangle": -90 if long(labels) else 0,
     }
     layout["yaxis"] = {**axis_layout(Axis("truth")), **ticks, "range": [k - 0.5, -0.5]}
-    return {"title": panel.title, "data": data, "layout": layout}
+    return {"title": panel.title, "width": side, "data": data, "layout": layout}
 
 
 def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any]:
     """The counts in the cells, as a trace of their own: plotly's contrast fails mid-scale."""
     cells = np.argwhere((panel.values != 0) & (figure.dark(panel) == on_dark)).tolist()
     texts = [number(float(panel.values[i, j])) for i, j in cells]
+    few = len(figure.classes) <= LARGE_UP_TO
     return {
         "type": "scatter",
         "mode": "text",
@@ -111,7 +118,7 @@ def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any
         "y": [i for i, _ in cells],
         "text": texts,
         "textfont": {
-            "size": [10 if len(text) < 4 else 8 for text in texts],
+            "size": 14 if few else [10 if len(text) < 4 else 8 for text in texts],
             "color": "#ffffff" if on_dark else INK,
         },
         "hoverinfo": "skip",

@@ -9,6 +9,8 @@ from untrue.report.document.figures import Axis
 from untrue.report.document.styles import GRID, INK, number
 
 Drawing = dict[str, Any]
+# A longer label is cut on a phone: it stands in two lines.
+LONG_LABEL = 30
 
 
 def safe(text: str) -> str:
@@ -38,8 +40,11 @@ def base_layout(*, height: int) -> dict[str, Any]:
 
 def axis_layout(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str, Any]:
     """An axis, from one end to the other where these are given."""
+    label = safe(axis.label)
+    if len(label) > LONG_LABEL:
+        label = label.replace(": ", ":<br>")
     layout: dict[str, Any] = {
-        "title": {"text": safe(axis.label), "standoff": 8, "font": {"size": 12}},
+        "title": {"text": label, "standoff": 8, "font": {"size": 12}},
         "automargin": True,
         "gridcolor": GRID,
         "linecolor": GRID,

@@ -17,6 +17,7 @@ from rich.text import Text
 from untrue.errors import ArgumentError
 from untrue.input_files import visible
 from untrue.metrics import Interval
+from untrue.report.document.prose import prose
 
 Cell: TypeAlias = str | int | float | Interval | None
 NOTHING = "-"
@@ -93,8 +94,7 @@ class Table:
         body = []
         for position, (row, values) in enumerate(zip(self.shown(), self.rows, strict=True)):
             cells = "".join(
-                f'<td{kind}{_sort_key(value)} data-label="{escape(column.name)}">'
-                f"{escape(cell)}</td>"
+                f'<td{kind}{_sort_key(value)} data-label="{escape(column.name)}">{prose(cell)}</td>'
                 for column, cell, value, kind in zip(self.columns, row, values, kinds, strict=True)
             )
             body.append(f"<tr{' class=strong' if position in self.strong else ''}>{cells}</tr>")

@@ -118,6 +118,8 @@ def fit(
     else:
         choice, settings = start.choose(model, given, rounds=rounds)
     labels, stated = labels_of(source, penalty, loss)
+    # Where all mistakes cost the same the answer of least cost is the most probable class.
+    by_cost = penalty is not None
     rows = source_costs(source, stated, cost_columns)
     parts = split_by_share(
         labels,
@@ -164,7 +166,9 @@ def fit(
         scores = predictor.logits(inputs[parts.test])
         probs = class_probs(scores, link, temperature, test)
         paid = penalty if test is None else test
-        answers = {each: argmax(scores), f"{each}{LEAST_COST}": decide(probs, paid)}
+        answers = {each: argmax(scores)}
+        if by_cost:
+            answers[f"{each}{LEAST_COST}"] = decide(probs, paid)
         for variant, predicted in answers.items():
             variants.append(
                 _measured(variant, predicted, labels[parts.test], penalty, above, first, test)

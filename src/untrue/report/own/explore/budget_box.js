@@ -14,9 +14,9 @@ const ExploreBudgetBox = (() => {
     return plain ? name : name.includes('"') ? `'${name}'` : `"${name}"`;
   }
 
-  // The commonest mistake at the start, held to a third of its rate.
+  // The costliest mistake at the start, held to a third of its rate.
   function example(model) {
-    const { i, j, rate } = ExploreModel.commonestMistake(model);
+    const { i, j, rate } = ExploreModel.worstMistake(model);
     const limit = Number(Math.max(100 * rate / 3, 0.1).toPrecision(1));
     const names = [quoted(model.classes[i]), quoted(model.classes[j])];
     return names.includes(null) ? "zone <= 1%" : `${names[0]}->${names[1]} <= ${limit}%`;

@@ -4,7 +4,7 @@ const ExploreExport = (() => {
   // JSON's strings are TOML's, but for one control character.
   const quoted = (text) => JSON.stringify(text).replaceAll("\x7f", "\\u007f");
 
-  // The commonest cost as default, the rest as rules.
+  // The commonest cost as default, of equally common ones the cheapest; the rest as rules.
   function toml(classes, costs, comment) {
     const k = classes.length;
     const times = new Map();
@@ -12,7 +12,7 @@ const ExploreExport = (() => {
       if (Math.floor(at / k) !== at % k) times.set(costs[at], (times.get(costs[at]) || 0) + 1);
     }
     let usual = 0, most = 0;
-    for (const [cost, count] of times) if (count > most) [usual, most] = [cost, count];
+    for (const [cost, count] of times) if (count > most || (count === most && cost < usual)) [usual, most] = [cost, count];
     const lines = comment.map((line) => `# ${line.replace(/[\x00-\x1f\x7f]/g, " ")}`);
     lines.push("classes = [", ...classes.map((name) => `    ${quoted(name)},`), "]");
     lines.push(`default = ${usual}`);

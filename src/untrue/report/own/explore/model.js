@@ -211,14 +211,18 @@ const ExploreModel = (() => {
     return { accuracy: right / total, cost: cost / total, costly, abstained: silent / total };
   }
 
-  // Of the mistakes, the one that most of its true class make; classes of few examples count less.
-  function commonestMistake(model) {
-    const { k, confusion, kept } = model;
-    let best = { i: 0, j: 1, rate: 0 };
+  // The costliest mistake; of several the one that most of its true class make, where classes of
+  // few examples count less.
+  function worstMistake(model) {
+    const { k, confusion, costs, kept } = model;
+    let best = { i: 0, j: 1, rate: 0 }, most = -1;
     for (let i = 0; i < k; i++) {
       for (let j = 0; j < k; j++) {
         const rate = confusion[i * (k + 1) + j] / Math.max(kept[i], 20);
-        if (i !== j && rate > best.rate) best = { i, j, rate };
+        const cost = costs[i * k + j];
+        if (i === j || cost < most || (cost === most && rate <= best.rate)) continue;
+        best = { i, j, rate };
+        most = cost;
       }
     }
     return best;
@@ -240,5 +244,5 @@ const ExploreModel = (() => {
   }
 
   return { create, setCosts, settle, decide, decisionCosts, costlyAbove, measures, examples,
-    commonestMistake };
+    worstMistake };
 })();

@@ -9,7 +9,7 @@
   const by = (id) => document.getElementById(id);
   const budgets = [];
   const SMALLEST = 0.1 * model.unit, DECADES = 4, LARGEST = 1e9;
-  const state = { ...ExploreModel.commonestMistake(model), scope: "cell", base: null, points: [], wanted: null,
+  const state = { ...ExploreModel.worstMistake(model), scope: "cell", base: null, points: [], wanted: null,
     frame: 0, cancel: null, later: 0 };
 
   const short = (value) => (value === 0 ? "0" : Number(value.toPrecision(3)).toString());
