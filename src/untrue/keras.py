@@ -32,6 +32,7 @@ class MixedLoss(keras.losses.Loss):
     penalty  a `Penalty`, or a (C, C) matrix of costs, true class first
     alpha    share of the cost term, 0 (cross-entropy) to 1; a compiled model keeps the one it has
     classes  the names of the classes, where the penalty is a matrix
+    from_logits  as in Keras's own losses; True is all there is
     options  those of `keras.losses.Loss`: reduction, name, dtype
 
     `y_pred` are logits (..., C): no softmax at the end of the model. `y_true` are class indices
@@ -44,8 +45,14 @@ class MixedLoss(keras.losses.Loss):
         alpha: float = 0.5,
         *,
         classes: Sequence[str] | None = None,
+        from_logits: bool = True,
         **options: Any,
     ) -> None:
+        if from_logits is not True:
+            raise ArgumentError(
+                f"`from_logits` must be True; got {from_logits!r}. These losses are computed from "
+                "logits: leave the softmax out of the model's last layer."
+            )
         super().__init__(**options)
         known = isinstance(penalty, Penalty)
         self.penalty = penalty if known else Penalty.from_matrix(np.asarray(penalty), classes)

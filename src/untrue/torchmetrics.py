@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from untrue import metrics
 from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import Groups, is_tensor, to_numpy
 from untrue.metrics.priors import Priors
 from untrue.metrics.zones import Zone, is_penalty
@@ -165,6 +166,12 @@ class CoarseError(ConfusionMetric):
         ignore_index: int | None = None,
         **options: Any,
     ) -> None:
+        if isinstance(groups, Hierarchy):
+            raise ArgumentError(
+                "`groups` must be an integer array with the group of each class, or a dict from "
+                "group to classes; got a Hierarchy. `hierarchy.coarsen(level)` gives the groups at "
+                "a level."
+            )
         members = groups.values() if isinstance(groups, Mapping) else [_iterable(groups)]
         measure = partial(metrics.coarse_error, groups=groups, classes=classes)
         super().__init__(sum(map(len, members)), measure, ignore_index, **options)

@@ -53,6 +53,14 @@ def what_does_not_fit_is_refused() -> None:
         except ArgumentError:
             continue
         raise AssertionError("accepted")
+    same = BilinearLoss(COSTS, from_logits=True)(np.zeros(2), np.zeros((2, 4)))
+    assert float(same) == float(loss(np.zeros(2), np.zeros((2, 4))))
+    said = ""
+    try:
+        BilinearLoss(COSTS, from_logits=False)
+    except ArgumentError as error:
+        said = str(error)
+    assert "`from_logits` must be True; got False" in said
 
 
 def a_model_is_trained_saved_and_loaded(folder: Path) -> None:

@@ -141,6 +141,8 @@ def test_what_cannot_be_measured_is_refused_at_once() -> None:
         ZoneErrors(3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="zone"):
         ZoneErrors([(0, 9)], 5)
+    with pytest.raises(ArgumentError, match=r"`groups` must .*a Hierarchy\. `hierarchy\.coarsen"):
+        CoarseError(TREE)  # type: ignore[arg-type]
     metric = ExpectedCost(COSTS)
     with pytest.raises(ArgumentError, match=r"must have shape \(2, 5\).*got \(2, 4\)"):
         metric.update(torch.randn(2, 4), torch.tensor([0, 1]))

@@ -191,6 +191,12 @@ def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
     cm = [[5, 1], [2, 5]]
     assert metrics.zone_errors(cm, [[0, 1], [1, 0]]) == 3
     assert metrics.zone_errors(cm, [[False, True], [False, False]]) == 1
+    for mask in ([[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 0], [0, 0]]):
+        for zone in (mask, np.array(mask)):
+            with pytest.raises(ArgumentError, match=r"is none\. A mask .* boolean by `mask != 0`"):
+                metrics.zone_errors(cm, zone)
+    with pytest.raises(ArgumentError, match=r"\(1, 1\) is none\.$"):
+        metrics.zone_errors(cm, [(1, 1)])
 
 
 @pytest.mark.parametrize(

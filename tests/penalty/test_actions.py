@@ -309,6 +309,7 @@ def test_files_that_are_wrong_are_named(old: str, new: str, message: str, tmp_pa
         ),
         (lambda: Actions.from_hierarchy([("a", "b")]), "`hierarchy` must be a Hierarchy; got list"),
         (lambda: Actions.from_hierarchy(TREE, "depth"), "`cost` must be 'distance', 'informat"),
+        (lambda: Actions.from_hierarchy(TREE, lambda h: h), r"`f\(h, a\)` of two .*of \(h\)"),
         (lambda: Actions.from_hierarchy(TREE, lambda h, a: 1.0), "right answer 'owl' is 1; not 0"),
         (lambda: Actions.from_hierarchy(TREE, lambda h, a: -h), r"`cost\(1, 0\)` is -1: it must"),
         (lambda: Actions.from_hierarchy(TREE, nodes=["birds"]), "'birds'; did you mean 'bird'"),

@@ -164,6 +164,13 @@ def test_costs_that_do_not_fit_the_batch_are_refused(each: ExamplePenalty) -> No
         functional.bilinear_loss(z, y, each.base, costs=np.zeros((5, 3)))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("loss", [BilinearLoss, LogBilinearLoss])
+def test_a_loss_made_with_costs_of_each_example_says_where_they_go(loss: Any) -> None:
+    message = r"got an ExamplePenalty.*`penalty\.base`.*`loss\(logits, target, costs=penalty\.take"
+    with pytest.raises(PenaltyError, match=message):
+        loss(make(BASES["rules"]))
+
+
 def test_batches_and_folds_take_their_rows(each: ExamplePenalty) -> None:
     _, true, predicted = data()
     rows = np.array([3, 1, 7])

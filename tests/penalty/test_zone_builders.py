@@ -64,6 +64,8 @@ def test_a_zone_may_be_empty_and_a_mask_may_go_without_names() -> None:
         (MASK, NAMES[:2], "The mask is for 3 classes, but 2 are named"),
         (MASK.astype(int), NAMES, "A zone mask must hold booleans; got int64"),
         (MASK.astype(float), NAMES, "A zone mask must hold booleans; got float64"),
+        (np.array([[0, 1], [0, 0]]), None, "needs `classes`.* boolean by `mask != 0`"),
+        (np.array([[0, 1], [0, 0]]), 2, "to itself.* boolean by `mask != 0`"),
         (~MASK, NAMES, "A rule leads from 'cat' to itself: a right answer is free"),
     ],
 )

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, PenaltyError
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.example_rows import ExampleRows, GivenRows
 from untrue.penalty.tensors import Costs, costs_of
@@ -268,6 +268,12 @@ def as_penalty(penalty: Penalty | Any) -> Penalty:
     """A `Penalty`, or the one that a (C, C) matrix of costs makes."""
     if isinstance(penalty, Penalty):
         return penalty
+    if isinstance(penalty, ExamplePenalty):
+        raise PenaltyError(
+            "`penalty` must hold costs by class here; got an ExamplePenalty, costs of each "
+            "example. Make the loss with `penalty.base`; BilinearLoss and LogBilinearLoss take "
+            "those of a batch in the call: `loss(logits, target, costs=penalty.take(rows))`."
+        )
     return Penalty.from_matrix(penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty)
 
 

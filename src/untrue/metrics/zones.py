@@ -53,7 +53,10 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
             "A mask of numbers becomes boolean by `mask != 0`."
         )
     pairs = given if array is None else array.tolist() if array.size else []
-    return _in_pairs(cells, pairs, classes)
+    # With two classes a mask of numbers has the shape of two pairs, and is never two mistakes
+    # unless it means the same by both readings.
+    hint = " A mask of numbers becomes boolean by `mask != 0`." if _may_be_mask(k, pairs) else ""
+    return _in_pairs(cells, pairs, classes, hint)
 
 
 def zone_pairs(cells: Cells, penalty: Penalty, above: float | None = None) -> list[tuple[int, int]]:
@@ -75,6 +78,12 @@ def _is_mask(rows: list[Any]) -> bool:
     )
 
 
+def _may_be_mask(k: int, rows: list[Any]) -> bool:
+    """Whether pairs could be meant as the mask of two classes: two rows of two, 0 or 1."""
+    square = k == len(rows) == 2 and all(isinstance(row, Sequence) for row in rows)
+    return square and all(len(row) == 2 and all(n in (0, 1) for n in row) for row in rows)
+
+
 def _in_mask(cells: Cells, mask: npt.NDArray[Any]) -> BoolArray:
     k = cells.n_classes
     if mask.shape != (k, k):
@@ -88,7 +97,9 @@ def _in_mask(cells: Cells, mask: npt.NDArray[Any]) -> BoolArray:
     return np.asarray(mask[cells.true, cells.predicted])
 
 
-def _in_pairs(cells: Cells, pairs: list[Any], classes: Sequence[str] | None) -> BoolArray:
+def _in_pairs(
+    cells: Cells, pairs: list[Any], classes: Sequence[str] | None, hint: str
+) -> BoolArray:
     k = cells.n_classes
     codes = []
     for pair in pairs:
@@ -96,6 +107,6 @@ def _in_pairs(cells: Cells, pairs: list[Any], classes: Sequence[str] | None) -> 
             raise ArgumentError(f"`zone` must hold (true, predicted) pairs; got {pair!r}.")
         true, predicted = class_indices(pair, k, "zone", classes)
         if true == predicted:
-            raise ArgumentError(f"`zone` holds mistakes only; {tuple(pair)!r} is none.")
+            raise ArgumentError(f"`zone` holds mistakes only; {tuple(pair)!r} is none.{hint}")
         codes.append(true * k + predicted)
     return np.isin(cells.true * k + cells.predicted, np.asarray(codes, dtype=np.int64))

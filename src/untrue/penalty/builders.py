@@ -20,6 +20,9 @@ from untrue.penalty.tree import TreePenalty
 
 Pair = tuple[str | int, str | int]
 
+# Added where numbers that may be meant as the mask of a zone are refused.
+AS_MASK = " A mask of numbers becomes boolean by `mask != 0`."
+
 
 def from_utilities(gains: Any, classes: Sequence[str] | None = None) -> DensePenalty:
     table, names = _square(gains, classes, "A table of gains")
@@ -227,10 +230,17 @@ def from_zone(
             raise PenaltyError(f"The mask is for {len(mask)} classes, but {len(names)} are named.")
         cells = np.argwhere(mask)
     elif classes is None:
-        raise PenaltyError("A zone given as pairs needs `classes`: their names, or their number.")
+        hint = AS_MASK if _may_be_mask(pairs_or_mask) else ""
+        raise PenaltyError(
+            f"A zone given as pairs needs `classes`: their names, or their number.{hint}"
+        )
     else:
         names = check_classes(classes)
-        cells = np.unique(cells_of(list(pairs_or_mask), names), axis=0)
+        try:
+            cells = np.unique(cells_of(list(pairs_or_mask), names), axis=0)
+        except PenaltyError as error:
+            hint = AS_MASK if len(names) == 2 and _may_be_mask(pairs_or_mask) else ""
+            raise PenaltyError(f"{error}{hint}") from None
     nothing = np.zeros(len(names))
     return RulesPenalty(names, nothing, cells[:, 0], cells[:, 1], np.ones(len(cells)))
 
@@ -241,8 +251,15 @@ def _mask(zone: Any) -> npt.NDArray[np.bool_] | None:
         return None
     array = np.asarray(zone)
     if array.dtype.kind != "b" and array.ndim == 2 and array.shape[1] != 2:
-        raise PenaltyError(f"A zone mask must hold booleans; got {array.dtype}.")
+        raise PenaltyError(f"A zone mask must hold booleans; got {array.dtype}.{AS_MASK}")
     return array if array.dtype.kind == "b" else None
+
+
+def _may_be_mask(zone: Any) -> bool:
+    """Whether an array that is read as pairs could be meant as the mask of two classes."""
+    array = np.asarray(zone) if hasattr(zone, "__array__") else np.empty(0)
+    numbers = array.shape == (2, 2) and array.dtype.kind in "iuf"
+    return numbers and bool(np.isin(array, (0, 1)).all())
 
 
 def random_zone(n_classes: int, n: int, seed: int = 0) -> RulesPenalty:

@@ -15,8 +15,9 @@ that is an inner node itself is answered exactly, at no cost, by that node.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +90,7 @@ class NodeActions(Actions):
                 "`cost` must be 'distance', 'information' or a function of two heights, of the "
                 f"common ancestor and of the answer; got {cost!r}."
             )
+        _check_arguments(cost)
         heights = np.stack([hierarchy.heights[self._path], hierarchy.heights[answer]], axis=1)
         kinds, which = np.unique(heights, axis=0, return_inverse=True)
         found = [_number(cost(h, a), h, a) for h, a in kinds.tolist()]
@@ -147,6 +149,21 @@ class NodeActions(Actions):
 
     def __repr__(self) -> str:
         return f"Actions({self.n_actions} nodes of {self.hierarchy!r})"
+
+
+def _check_arguments(cost: Callable[[int, int], float]) -> None:
+    """Check that it takes two heights, without a call: an error inside it is its author's."""
+    try:
+        stated = inspect.signature(cost)
+    except (TypeError, ValueError):  # some functions of C do not say what they take
+        return
+    try:
+        stated.bind(0, 0)
+    except TypeError as error:
+        raise PenaltyError(
+            "`cost` must be a function `f(h, a)` of two heights, h of the common ancestor and a of "
+            f"the answer; got one of {stated} ({error})."
+        ) from None
 
 
 def _number(cost: float, height: int, answer: int) -> float:
