@@ -148,7 +148,10 @@ def expected_cost(
             )
         paid = example_costs(*cm, penalty)
         return float(paid.mean()) if paid.size else float("nan")
-    confusion: Any = _counted(*cm, penalty) if _is_pair(cm) else cm
+    confusion: Any = cm
+    if _is_pair(confusion):
+        true, answered = confusion
+        confusion = _counted(true, answered, penalty)
     if isinstance(penalty, Actions):
         answers = read_answers(confusion, penalty)
         top, bottom = weights.by_priors(
