@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from untrue.decision.calibration import tempered
 from untrue.errors import ArgumentError, DataError, listed, nearest
@@ -22,6 +21,7 @@ from untrue.metrics.inputs import (
     to_numpy,
 )
 from untrue.metrics.layouts import class_rows, column_names, in_column_order
+from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.base import check_classes
 from untrue.penalty.stated import has_names, named_for
@@ -200,7 +200,8 @@ def check_order(
     top = probs.argmax(axis=1)
     counts = np.zeros((k, k))
     np.add.at(counts, (top[::2], codes[::2]), 1.0)
-    columns, fits = linear_sum_assignment(-counts)
+    matching = need("scipy.optimize", "Matching columns with classes")
+    columns, fits = matching.linear_sum_assignment(-counts)
     best = fits[np.argsort(columns)]
     judged, true = top[1::2], codes[1::2]
     if not len(true):

@@ -27,7 +27,7 @@ from untrue.budgets.sequence import split, usual_path_share
 from untrue.budgets.shortfall import shortfall
 from untrue.checks import check_confidence, check_count, check_number
 from untrue.decision import calibrate
-from untrue.errors import BudgetError
+from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.zones import Zone
 
@@ -162,4 +162,6 @@ def _abstain_cost(abstain: bool | float, data: CalibrationSet) -> float | None:
     """The price of no answer. True: that of the costliest mistake, so that budgets cause it."""
     if isinstance(abstain, bool | np.bool_):
         return (data.penalty.greatest or 1.0) if abstain else None
+    if isinstance(abstain, str) or abstain is None:
+        raise ArgumentError(f"`abstain` must be True, False or a cost; got {abstain!r}.")
     return check_number("abstain", abstain, 0.0)
