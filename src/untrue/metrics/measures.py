@@ -150,12 +150,7 @@ def expected_cost(
         return float(paid.mean()) if paid.size else float("nan")
     confusion: Any = cm
     if _is_pair(confusion):
-<<<<<<< HEAD
         confusion = _counted(*confusion, penalty)
-=======
-        true, answered = confusion
-        confusion = _counted(true, answered, penalty)
->>>>>>> fixes
     if isinstance(penalty, Actions):
         answers = read_answers(confusion, penalty)
         top, bottom = weights.by_priors(
