@@ -55,7 +55,7 @@ def test_within_a_long_epoch_the_step_is_shown() -> None:
     ]
 
 
-def test_boosted_trees_have_rounds_and_a_cost() -> None:
+def test_boosted_trees_have_rounds() -> None:
     text, clock = io.StringIO(), Clock()
     with EpochLines(Console(file=text, width=200), clock) as lines:
         clock.now += EVERY
@@ -63,6 +63,6 @@ def test_boosted_trees_have_rounds_and_a_cost() -> None:
         clock.now += EVERY
         lines.show("plain", Progress(9, 500, 1, 1, 0.3, 0.3, rounds=True))
     assert text.getvalue().splitlines() == [
-        "plain: round 9 of at most 500, validation cost 0.3000, 10 s",
-        "plain: 9 rounds, validation cost 0.3000",
+        "plain: round 9 of at most 500, validation loss 0.3000, 10 s",
+        "plain: 9 rounds, validation loss 0.3000",
     ]

@@ -28,6 +28,7 @@ from untrue.report.compare.tables import (
 )
 from untrue.report.document import matplotlib_figures, plotly_figures
 from untrue.report.document.figures import Facets
+from untrue.report.document.prose import prose
 from untrue.report.document.tables import Table
 from untrue.report.sweep.assemble import report
 from untrue.report.sweep.rows import collect
@@ -77,7 +78,7 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
     )
     page = made.page.read_text()
     for paragraph in finding(compared(tmp_path / "runs")):
-        assert f">{paragraph}</p>" in page.replace("&#39;", "'")
+        assert f">{prose(paragraph)}</p>" in page
         assert paragraph in made.findings[0]
     assert made.notes == ()
     assert (

@@ -1,9 +1,10 @@
-"""Sentences as HTML whose commands, budgets and percentages stay together on a phone."""
+"""Sentences as HTML whose commands and budgets stay together on a phone."""
 
 from __future__ import annotations
 
 import re
-from html import escape
+
+from markupsafe import escape
 
 # Longer code may break: it would not fit a phone.
 SHORT = 36
@@ -15,19 +16,15 @@ CODE = re.compile(
 
 
 def prose(text: str) -> str:
-    """Escaped text: code in `<code>`, and a no-break space between a number and its %.
+    """Escaped text with its code in `<code>`.
 
     >>> prose("95 % of all: --loss")
-    '95\\xa0% of all: <code class="short">--loss</code>'
+    '95 % of all: <code class="short">--loss</code>'
     """
     parts, end = [], 0
     for found in CODE.finditer(text):
         code = found["quoted"] or found[0]
         kind = ' class="short"' if len(code) <= SHORT else ""
-        parts += [_plain(text[end : found.start()]), f"<code{kind}>{_plain(code)}</code>"]
+        parts += [str(escape(text[end : found.start()])), f"<code{kind}>{escape(code)}</code>"]
         end = found.end()
-    return "".join([*parts, _plain(text[end:])])
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"(?<=\d) %", "\u00a0%", escape(text))
+    return "".join([*parts, str(escape(text[end:]))])
