@@ -122,7 +122,7 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["wine.csv", "--penalty", "costs.toml"], "Name the column to learn with --target."),
+        (["wine.csv", "--penalty", "costs.toml"], "Name the column to learn, `target` (--target)."),
         (["wine.csv", "--target", "vine"], "wine.csv has no column 'vine'; did you mean 'wine'?"),
         (["wine.csv", "--target", "wine"], "needs to know what mistakes cost: --penalty"),
         (
