@@ -239,7 +239,7 @@ def test_a_limit_on_the_training_images_scales_the_default_validation(
     ("words", "message"),
     [
         (["--data", "digts"], "there is no 'digts'; did you mean 'digits'?"),
-        (["--data", "wine.csv"], "Name the column to learn with --target."),
+        (["--data", "wine.csv"], "Name the column to learn, `target` (--target)."),
         (["--target", "wine"], "target is for own data"),
         (["--methods", "ce,magic"], "Unknown method 'magic'."),
         (["--methods", "hxe"], "The method hxe needs a hierarchy, and this penalty has none"),

@@ -135,7 +135,7 @@ def test_names_paths_and_neither(table: Path) -> None:
         run_data.check_unread("digits", OwnData(Path("digits"), target="wine"))
     with pytest.raises(ArgumentError, match=r"there is no 'digts'; did you mean 'digits'\?"):
         run_data.own(OwnData(Path("digts")))
-    with pytest.raises(ArgumentError, match="Name the column to learn with --target"):
+    with pytest.raises(ArgumentError, match="Name the column to learn, `target`"):
         run_data.own(OwnData(table))
     with pytest.raises(DataError, match="barbera"):
         run_data.own(OwnData(table, target="wine", classes=WINES[:2]))
