@@ -308,35 +308,17 @@ def test_nonsense_is_answered_in_one_line(tmp_path: Path, words: list[str], mess
     assert finished(tmp_path / "runs") == 0
 
 
-def test_a_read_only_place_is_said(tmp_path: Path) -> None:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(place)], capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting a read-only disk needs root")
-    try:
-        done = run_untrue(*TINY, "--out", place / "runs")
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+def test_a_read_only_place_is_said(mounted: Callable[..., Path]) -> None:
+    place = mounted("64k", read_only=True)
+    done = run_untrue(*TINY, "--out", place / "runs")
     assert done.returncode == 2
     assert done.stderr == f"error: Cannot write to {place / 'runs'}: Read-only file system.\n"
 
 
-def test_a_full_disk_is_said_and_finished_runs_stay(tmp_path: Path) -> None:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(place)], capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    try:
-        done = run_untrue(*TINY, "--out", place, "--repetitions", 9, "--epochs", 1)
-        kept = rows(place)
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+def test_a_full_disk_is_said_and_finished_runs_stay(mounted: Callable[..., Path]) -> None:
+    place = mounted("192k")
+    done = run_untrue(*TINY, "--out", place, "--repetitions", 9, "--epochs", 1)
+    kept = rows(place)
     assert done.returncode == 2
     assert "disk is full. What is finished in it is safe." in done.stderr
     assert done.stderr.count("\n") == 1
