@@ -1,6 +1,8 @@
 """For every test: no deadlines (a busy machine is no bug) and one thread (tensors are small)."""
 
 import signal
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(place) for place in slow):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mounts a file system of its own: `mounted("64k", read_only=True)` is where it is.
+
+    A test is skipped where this process may not mount one.
+    """
+    places: list[Path] = []
+
+    def mount(size: str, *, read_only: bool = False) -> Path:
+        place = tmp_path / "disk"
+        place.mkdir()
+        options = f"{'ro,' if read_only else ''}size={size}"
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            pytest.skip("mounting a disk needs root")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 settings.register_profile("untrue", deadline=None)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.cli.untrue_process import run_untrue
 
 from untrue import Penalty, metrics
 from untrue.cli import exit_code
@@ -42,15 +43,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", "audit", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
 def test_it_prints_the_measures_and_writes_the_page(folder: Path) -> None:
     table = predictions()
     pa.csv.write_csv(table, "p.csv")
-    done = run("p.csv", "--penalty", "costs.toml", "--out", "seen")
+    done = run_untrue("audit", "p.csv", "--penalty", "costs.toml", "--out", "seen")
     assert (done.returncode, done.stderr) == (0, "")
     assert "truth in 'truth', predictions in 'predicted'" in done.stdout
     assert done.stdout.splitlines()[-1] == "seen/page.html"
@@ -109,7 +105,7 @@ def test_class_names_cannot_break_the_page(folder: Path) -> None:
     names = ["<script>alert(1)</script>", "b&[bold]"]
     Penalty.from_rules(names, {}).save("odd.json")
     pa.csv.write_csv(pa.table({"truth": names * 9, "predicted": names[::-1] * 9}), "p.csv")
-    done = run("p.csv", "--penalty", "odd.json")
+    done = run_untrue("audit", "p.csv", "--penalty", "odd.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert "b&[bold]" in done.stdout
     assert "<script>alert(1)" not in (folder / "p-audit/page.html").read_text()
@@ -187,7 +183,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
 
 def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
     Path("p.csv").write_bytes(b"truth,predicted\nhealthy,healthy\nhealthy,b\xff\xfe\n")
-    done = run("p.csv", "--penalty", "costs.toml")
+    done = run_untrue("audit", "p.csv", "--penalty", "costs.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error: p.csv: data row 2, column 'predicted': the text is not UTF-8; "

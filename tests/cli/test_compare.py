@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
+from tests.cli.untrue_process import UNTRUE, run_untrue
 
 import untrue
 from untrue.cli import exit_code
@@ -22,7 +22,6 @@ from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.losses import registry
 
-UNTRUE = [sys.executable, "-m", "untrue"]
 ONE = ["--device", "cpu", "--jobs", "1", "--threads", "1"]
 DIGITS = ["compare", "--data", "digits", "--scale", "smoke", *ONE]
 # Two methods at two strengths and the baseline, in two repetitions: ten models.
@@ -30,11 +29,6 @@ SMALL = [
     *DIGITS, "--methods", "ce+cost,bilinear,sosr", "--strength", "bilinear=.5,.9",
     "--strength", "sosr=1,3", "--repetitions", "2", "--epochs", "2",
 ]  # fmt: skip
-
-
-def run(*words: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    command = [*UNTRUE, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
 
 
 def rows(directory: Path) -> list[tuple[object, ...]]:
@@ -54,7 +48,7 @@ def rows(directory: Path) -> list[tuple[object, ...]]:
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     place = tmp_path_factory.mktemp("compared")
-    done = run(*SMALL, "--out", place)
+    done = run_untrue(*SMALL, "--out", place)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return place, done.stdout
@@ -123,7 +117,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_rows(
     process.communicate()
     assert exit_code(["status", str(tmp_path)]) == 0
     assert "continue with: untrue compare --data digits" in capsys.readouterr().out
-    done = run(*SMALL, "--out", tmp_path)
+    done = run_untrue(*SMALL, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert " 0 done already" not in done.stdout
     assert rows(tmp_path) == rows(compared[0])
@@ -160,7 +154,7 @@ def _finished(directory: Path) -> int:
 def test_a_run_that_fails_is_stored_and_the_page_is_made_of_the_rest(tmp_path: Path) -> None:
     # The costs are scaled out of all numbers, so this method alone diverges.
     words = [*DIGITS, "--methods", "bilinear,sosr", "--strength", "sosr=1e38", "--epochs", "1"]
-    done = run(*words, "--out", tmp_path)
+    done = run_untrue(*words, "--out", tmp_path)
     assert done.returncode == 1
     assert "digits sosr scale=1e+38 n=20 seed=0: failed: " in done.stdout
     assert "2 runs are stored, 1 failed" in done.stdout
@@ -169,7 +163,7 @@ def test_a_run_that_fails_is_stored_and_the_page_is_made_of_the_rest(tmp_path: P
 
 def test_when_every_run_fails_there_is_no_page(tmp_path: Path) -> None:
     words = [*DIGITS, "--methods", "bilinear", "--learning-rate", "1e30", "--epochs", "1"]
-    done = run(*words, "--out", tmp_path)
+    done = run_untrue(*words, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
     assert not (tmp_path / "report.html").exists()
@@ -189,7 +183,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_own_data_are_compared_too(folder: Path) -> None:
     words = ["compare", "--data", "wine.csv", "--target", "wine", "--penalty", "costs.toml", *ONE]
-    done = run(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
+    done = run_untrue(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
     assert done.returncode == 0, done.stderr
     assert "Left out: hxe needs a hierarchy, and this penalty has none." in done.stdout
     assert "compare on wine.csv, scale smoke: 8 models" in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,19 +13,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits, load_wine
+from tests.cli.untrue_process import environment, run_untrue
 
 from untrue import Penalty
 from untrue.cli import exit_code
 from untrue.tools.fitting.model_folder import load_model
 
 WINES = ["barolo", "grignolino", "barbera"]
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", *words]
-    # One thread: the tests share their machine.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
-    done = run(
+    done = run_untrue(
         "fit", "wine.csv", "--target", "wine", "--penalty", "costs.toml", "--out", "model",
         "--alpha", ".7", "--epochs", "20", "--learning-rate", ".005",
     )  # fmt: skip
@@ -100,7 +93,7 @@ def test_images_in_folders_by_the_plain_loss_alone(folder: Path) -> None:
         path = folder / "images" / f"digit {digits.target[i]}" / f"{i}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray((digits.images[i] * 15).astype(np.uint8)).save(path)
-    done = run(
+    done = run_untrue(
         "fit", "images", "--loss", "cross-entropy", "--out", "deep/model", "--epochs", "4",
         "--image-size", "10",
     )  # fmt: skip
@@ -173,7 +166,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing(folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+        env=environment(PYTHONUNBUFFERED="1"),
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "wine.csv: 178 examples (table)\n"

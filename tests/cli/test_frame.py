@@ -8,16 +8,12 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from tests.cli.untrue_process import run_untrue
 
 import untrue
 from untrue import cli
 
 MODULES = Path(cli.__file__).parent
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def all_commands() -> list[tuple[str, ...]]:
@@ -33,7 +29,7 @@ def all_commands() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("words", all_commands(), ids=lambda words: " ".join(words) or "untrue")
 def test_every_command_has_help_with_an_example(words: tuple[str, ...]) -> None:
-    done = run(*words, "--help")
+    done = run_untrue(*words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Usage: untrue" in done.stdout
     assert "Example" in done.stdout
@@ -48,7 +44,7 @@ def test_the_table_and_the_modules_agree() -> None:
         "decide, tune, compare, penalty"
     )
     assert ", ".join(cli.COMMANDS) == fixed
-    listed = run("--help").stdout
+    listed = run_untrue("--help").stdout
     for name, (target, line) in cli.available().items():
         assert target == f"untrue.cli.{name}:app"
         assert line in listed
@@ -67,20 +63,20 @@ def test_help_imports_no_command_and_nothing_heavy() -> None:
 
 
 def test_without_words_it_shows_its_help() -> None:
-    done = run()
+    done = run_untrue()
     assert done.returncode == 0
-    assert done.stdout == run("--help").stdout
+    assert done.stdout == run_untrue("--help").stdout
 
 
 def test_the_version_is_reported() -> None:
-    done = run("--version")
+    done = run_untrue("--version")
     assert (done.returncode, done.stdout) == (0, f"untrue {untrue.__version__}\n")
 
 
 def test_the_installed_program_is_the_same() -> None:
     program = Path(sys.executable).parent / "untrue"
     done = subprocess.run([program, "--version"], capture_output=True, text=True)
-    assert done.stdout == run("--version").stdout
+    assert done.stdout == run_untrue("--version").stdout
 
 
 @pytest.mark.parametrize(
@@ -94,22 +90,22 @@ def test_the_installed_program_is_the_same() -> None:
     ],
 )
 def test_misuse_is_one_line_and_code_2(words: list[str], line: str) -> None:
-    done = run(*words)
+    done = run_untrue(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
 
 
 def test_our_errors_and_the_systems_are_one_line_and_code_2() -> None:
-    done = run("data", "get", "minst")
+    done = run_untrue("data", "get", "minst")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: Unknown data set 'minst'; did you mean 'mnist'?")
     assert done.stderr.count("\n") == 1
-    done = run("data", "get", "mnist", "--data-dir", "/dev/null/x")
+    done = run_untrue("data", "get", "mnist", "--data-dir", "/dev/null/x")
     assert done.returncode == 2
     assert done.stderr == "error: Not a directory (/dev/null/x/mnist)\n"
 
 
 def test_a_group_without_a_subcommand_shows_its_help() -> None:
-    done = run("data")
+    done = run_untrue("data")
     assert (done.returncode, done.stderr) == (2, "")
     assert "Usage: untrue data" in done.stdout
 

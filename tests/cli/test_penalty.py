@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.untrue_process import run_untrue
 
 from untrue import Penalty
 from untrue.cli import exit_code
@@ -36,11 +37,6 @@ def counts(tmp_path: Path) -> Path:
     return path
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", "penalty", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
-
 def cells(shown: str) -> list[list[str]]:
     """The words of each line, whatever lines are drawn between them."""
     return [
@@ -49,7 +45,7 @@ def cells(shown: str) -> list[list[str]]:
 
 
 def test_show_prints_the_matrix_and_writes_the_page(costs: Path, tmp_path: Path) -> None:
-    done = run("show", costs, "--html", tmp_path / "costs.html")
+    done = run_untrue("penalty", "show", costs, "--html", tmp_path / "costs.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert ["tumour", "1", "20"] in [words[:3] for words in cells(done.stdout)]
     assert done.stdout.splitlines()[-1] == str(tmp_path / "costs.html")
@@ -96,14 +92,15 @@ def test_check_warns_of_free_classes(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_convert_keeps_every_number(costs: Path, tmp_path: Path) -> None:
-    done = run("convert", costs, tmp_path / "costs.csv")
+    done = run_untrue("penalty", "convert", costs, tmp_path / "costs.csv")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'costs.csv'}\n")
     there = Penalty.load(tmp_path / "costs.csv")
     np.testing.assert_array_equal(there.matrix(), Penalty.load(costs).matrix())
-    again = run("convert", costs, tmp_path / "costs.csv")
+    again = run_untrue("penalty", "convert", costs, tmp_path / "costs.csv")
     assert again.returncode == 2
     assert "is there already; name another file or add --overwrite." in again.stderr
-    assert run("convert", costs, tmp_path / "costs.csv", "--overwrite").returncode == 0
+    last = run_untrue("penalty", "convert", costs, tmp_path / "costs.csv", "--overwrite")
+    assert last.returncode == 0
 
 
 def test_an_npy_file_takes_its_class_names(tmp_path: Path) -> None:
@@ -115,7 +112,7 @@ def test_an_npy_file_takes_its_class_names(tmp_path: Path) -> None:
 
 def test_new_writes_a_file_that_loads_as_it_is_and_with_its_rules_taken_in(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    done = run("new", "--classes", 'cat,"""dog""",tumour', "--out", path)
+    done = run_untrue("penalty", "new", "--classes", 'cat,"""dog""",tumour', "--out", path)
     assert (done.returncode, done.stdout) == (0, f"{path}\n")
     penalty = Penalty.load(path)
     assert penalty.classes == ("cat", '"dog"', "tumour")
@@ -188,7 +185,8 @@ def test_new_takes_names_with_line_ends(tmp_path: Path) -> None:
 
 def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) -> None:
     out = tmp_path / "start.csv"
-    done = run(
+    done = run_untrue(
+        "penalty",
         "suggest", "--confusion", counts, "--rule", "tumour->benign=20", "--out", out,
         "--rule", "healthy -> tumour = 2",
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,17 +10,10 @@ from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_wine
+from tests.cli.untrue_process import run_untrue
 
 from untrue import Penalty
 from untrue.cli import exit_code
-
-
-def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", *words]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=cwd, env=environment
-    )
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +35,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_labels_and_probabilities_come_in_order_and_are_audited_as_they_are(folder: Path) -> None:
-    done = run("predict", "model", "wine.csv", "--decide", "cost", "--out", "p.csv", cwd=folder)
+    done = run_untrue(
+        "predict", "model", "wine.csv", "--decide", "cost", "--out", "p.csv", cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "178 predictions, decided by least expected cost\np.csv\n"
     lines = (folder / "p.csv").read_text().splitlines()
     assert lines[0] == '"truth","predicted","prob_wine 0","prob_wine 1","prob_wine 2"'
     truth = [line.split(",")[0].strip('"') for line in lines[1:]]
     assert truth == ["wine 0"] * 59 + ["wine 1"] * 71 + ["wine 2"] * 48
-    done = run("audit", "p.csv", "--penalty", "model/penalty.json", cwd=folder)
+    done = run_untrue("audit", "p.csv", "--penalty", "model/penalty.json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "178 predictions of 3 classes" in done.stdout
     assert "0 of 178" in done.stdout

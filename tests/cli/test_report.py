@@ -8,11 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-
-def untrue(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "untrue", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+from tests.cli.untrue_process import run_untrue
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +17,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "runs"
     options = ("--data", "digits", "--scale", "smoke", "--zone-size", "20", "--alpha", "0,.9")
     options += ("--repetitions", "1", "--epochs", "1", "--loss", "bilinear", "--jobs", "1")
-    done = untrue("run", "demo", "--out", folder, *options)
+    done = run_untrue("run", "demo", "--out", folder, *options)
     assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_it_prints_before_and_after_and_ends_with_the_path_of_the_page(runs: Path) -> None:
-    done = untrue("report", runs)
+    done = run_untrue("report", runs)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = [line.rstrip() for line in done.stdout.splitlines()]
@@ -50,7 +46,7 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
 ) -> None:
     before = (runs / "runs.sqlite").read_bytes()
     deep = tmp_path / ("long" * 20) / ("name [red]" * 5)
-    done = untrue("report", runs, "--out", deep)
+    done = run_untrue("report", runs, "--out", deep)
     assert done.stdout.splitlines()[-1] == str(deep / "report.html")
     assert (deep / "rows.csv").is_file()
     assert (runs / "runs.sqlite").read_bytes() == before
@@ -68,7 +64,7 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(make, expected: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    done = untrue("report", make(tmp_path))
+    done = run_untrue("report", make(tmp_path))
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
@@ -83,14 +79,14 @@ def _file(path: Path, content: bytes) -> Path:
 
 def test_an_out_that_cannot_be_written_is_one_line(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = untrue("report", runs, "--out", tmp_path / "file")
+    done = run_untrue("report", runs, "--out", tmp_path / "file")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "file" in done.stderr
 
 
 def test_help_has_an_example() -> None:
-    done = untrue("report", "--help")
+    done = run_untrue("report", "--help")
     assert done.returncode == 0
     assert "untrue report runs/mnist" in done.stdout
 

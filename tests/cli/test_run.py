@@ -8,13 +8,13 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.cli.untrue_process import UNTRUE, run_untrue
 
 from untrue.cli import exit_code
 from untrue.lab.data import Dataset
@@ -23,18 +23,12 @@ from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.storage import locked, owner
 
-UNTRUE = [sys.executable, "-m", "untrue"]
 ONE = ["--device", "cpu", "--jobs", "1", "--threads", "1"]
 TWO = ["--device", "cpu", "--jobs", "2", "--threads", "1"]
 TINY = ["run", "demo", "--data", "digits", "--scale", "smoke", "--limit-train", "300", *ONE]
 # Enough epochs that a run takes a moment and can be caught in the middle.
 SLOW = [*TINY, "--repetitions", "2", "--epochs", "60"]
 Rows = list[tuple[object, ...]]
-
-
-def untrue(*words: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    command = [*UNTRUE, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
 
 
 def rows(directory: Path) -> Rows:
@@ -105,7 +99,7 @@ def started() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     place = tmp_path_factory.mktemp("undisturbed")
-    done = untrue(*SLOW, "--out", place)
+    done = run_untrue(*SLOW, "--out", place)
     assert done.returncode == 0, done.stderr
     found = rows(place)
     assert len(found) == 10
@@ -114,7 +108,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 
 def test_a_run_says_what_it_will_do_and_where_it_put_it(tmp_path: Path) -> None:
     place = tmp_path / "runs"
-    done = untrue(*TINY, "--out", place)
+    done = run_untrue(*TINY, "--out", place)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
@@ -125,10 +119,10 @@ def test_a_run_says_what_it_will_do_and_where_it_put_it(tmp_path: Path) -> None:
     assert lines[-1] == str(place / FILE)
     assert done.stderr == ""
 
-    again = untrue(*TINY, "--out", place)
+    again = run_untrue(*TINY, "--out", place)
     assert "5 models, 5 done already, 0 to train." in again.stdout
 
-    status = untrue("status", place)
+    status = run_untrue("status", place)
     assert status.returncode == 0
     assert "demo/digits, scale smoke: 5 of 5 done" in status.stdout
     assert "running now: no" in status.stdout
@@ -146,7 +140,7 @@ def test_killed_in_the_middle_and_run_again_gives_the_undisturbed_rows(
     assert 3 <= finished(tmp_path) < 10
     # No process trains on for a parent that is gone.
     wait_for(lambda: not any(alive(pid) for pid in children))
-    done = untrue(*SLOW, *TWO, "--out", tmp_path)
+    done = run_untrue(*SLOW, *TWO, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path) == undisturbed
     with Store.read(tmp_path) as store:
@@ -163,9 +157,9 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(
     assert process.returncode == 130
     assert "runs are stored." in out
     assert "Traceback" not in out + err
-    status = untrue("status", tmp_path)
+    status = run_untrue("status", tmp_path)
     assert f"continue with: untrue {' '.join(SLOW)} --out {tmp_path}" in status.stdout
-    assert untrue(*SLOW, "--out", tmp_path).returncode == 0
+    assert run_untrue(*SLOW, "--out", tmp_path).returncode == 0
     assert rows(tmp_path) == undisturbed
 
 
@@ -174,13 +168,13 @@ def test_two_at_once_do_not_share_a_directory(
 ) -> None:
     first = started(*SLOW, "--out", tmp_path)
     wait_for(lambda: owner(tmp_path) is not None)
-    second = untrue(*SLOW, "--out", tmp_path)
+    second = run_untrue(*SLOW, "--out", tmp_path)
     assert second.returncode == 2
     assert second.stderr == (
         f"error: {tmp_path} is in use by another `untrue` (process {first.pid}). "
         "Wait for it to end, or choose another --out.\n"
     )
-    assert f"running now: process {first.pid}" in untrue("status", tmp_path).stdout
+    assert f"running now: process {first.pid}" in run_untrue("status", tmp_path).stdout
     first.communicate(timeout=600)
     assert first.returncode == 0
     assert rows(tmp_path) == undisturbed
@@ -188,21 +182,21 @@ def test_two_at_once_do_not_share_a_directory(
 
 def test_runs_that_fail_are_stored_and_shown(tmp_path: Path) -> None:
     words = [*TINY, "--learning-rate", "1e30", "--alpha", "0,.5", "--loss", "bilinear"]
-    done = untrue(*words, "--out", tmp_path)
+    done = run_untrue(*words, "--out", tmp_path)
     assert done.returncode == 1
     assert "failed: untrue.errors.DivergedError: Training stopped: the " in done.stdout
     assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
-    status = untrue("status", tmp_path)
+    status = run_untrue("status", tmp_path)
     assert "failed: digits baseline seed=0: untrue.errors.DivergedError" in status.stdout
     assert "adding --retry-failed" in status.stdout
-    again = untrue(*words, "--out", tmp_path)
+    again = run_untrue(*words, "--out", tmp_path)
     assert "2 models, 0 done already, 2 failed, 0 to train." in again.stdout
-    retried = untrue(*words, "--out", tmp_path, "--retry-failed")
+    retried = run_untrue(*words, "--out", tmp_path, "--retry-failed")
     assert "2 failed, 2 to train" in retried.stdout
 
 
 def test_damaged_runs_are_named_left_out_and_made_again_after_a_repair(tmp_path: Path) -> None:
-    assert untrue(*TINY, "--out", tmp_path).returncode == 0
+    assert run_untrue(*TINY, "--out", tmp_path).returncode == 0
     before = rows(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as db, db:
         db.execute("UPDATE entries SET data = x'' WHERE label LIKE '% bilinear alpha=0.5%'")
@@ -214,28 +208,28 @@ def test_damaged_runs_are_named_left_out_and_made_again_after_a_repair(tmp_path:
         "damaged: plan of demo/digits: its checksum does not match",
         f"3 damaged: `untrue status {tmp_path} --repair` drops what is damaged",
     ]
-    status = untrue("status", tmp_path)
+    status = run_untrue("status", tmp_path)
     assert (status.returncode, status.stderr) == (0, "")
     assert set(named) <= set(status.stdout.splitlines())
 
     # A run notes its plan anew, and leaves the damaged runs alone.
-    again = untrue(*TINY, "--out", tmp_path)
+    again = run_untrue(*TINY, "--out", tmp_path)
     assert again.returncode == 0
     assert "5 models, 3 done already, 2 damaged, 0 to train." in again.stdout
     assert f"3 runs are stored, 2 damaged (see `untrue status {tmp_path}`)." in again.stdout
 
-    repaired = untrue("status", tmp_path, "--repair")
+    repaired = run_untrue("status", tmp_path, "--repair")
     assert repaired.returncode == 0
     assert "repair: 2 damaged dropped, 5 kept" in repaired.stdout
     assert "demo/digits, scale smoke: 3 of 5 done" in repaired.stdout
-    last = untrue(*TINY, "--out", tmp_path)
+    last = run_untrue(*TINY, "--out", tmp_path)
     assert "5 models, 3 done already, 2 to train" in last.stdout
     assert rows(tmp_path) == before
 
 
 def test_a_repair_beside_a_run_is_refused(tmp_path: Path) -> None:
     with Store.write(tmp_path), locked(tmp_path):
-        done = untrue("status", tmp_path, "--repair")
+        done = run_untrue("status", tmp_path, "--repair")
     assert done.returncode == 2
     assert "is in use by another `untrue`" in done.stderr
 
@@ -284,7 +278,7 @@ def test_a_toml_file_is_an_experiment(tmp_path: Path) -> None:
         'experiment = "masked-zone"\nscale = "smoke"\ndata = "digits"\nalpha = [0, 0.5, 0.9]\n'
         "zone_size = [10, 20]\n"
     )
-    done = untrue("run", file, "--out", tmp_path / "runs", "--dry-run", "--loss", "bilinear")
+    done = run_untrue("run", file, "--out", tmp_path / "runs", "--dry-run", "--loss", "bilinear")
     assert "masked-zone on digits, scale smoke: 5 models" in done.stdout
 
 
@@ -306,7 +300,7 @@ def test_a_toml_file_is_an_experiment(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_is_answered_in_one_line(tmp_path: Path, words: list[str], message: str) -> None:
-    done = untrue("run", *words, "--out", tmp_path / "runs")
+    done = run_untrue("run", *words, "--out", tmp_path / "runs")
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
@@ -314,35 +308,17 @@ def test_nonsense_is_answered_in_one_line(tmp_path: Path, words: list[str], mess
     assert finished(tmp_path / "runs") == 0
 
 
-def test_a_read_only_place_is_said(tmp_path: Path) -> None:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(place)], capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting a read-only disk needs root")
-    try:
-        done = untrue(*TINY, "--out", place / "runs")
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+def test_a_read_only_place_is_said(mounted: Callable[..., Path]) -> None:
+    place = mounted("64k", read_only=True)
+    done = run_untrue(*TINY, "--out", place / "runs")
     assert done.returncode == 2
     assert done.stderr == f"error: Cannot write to {place / 'runs'}: Read-only file system.\n"
 
 
-def test_a_full_disk_is_said_and_finished_runs_stay(tmp_path: Path) -> None:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(place)], capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    try:
-        done = untrue(*TINY, "--out", place, "--repetitions", 9, "--epochs", 1)
-        kept = rows(place)
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+def test_a_full_disk_is_said_and_finished_runs_stay(mounted: Callable[..., Path]) -> None:
+    place = mounted("192k")
+    done = run_untrue(*TINY, "--out", place, "--repetitions", 9, "--epochs", 1)
+    kept = rows(place)
     assert done.returncode == 2
     assert "disk is full. What is finished in it is safe." in done.stderr
     assert done.stderr.count("\n") == 1
@@ -350,14 +326,14 @@ def test_a_full_disk_is_said_and_finished_runs_stay(tmp_path: Path) -> None:
 
 
 def test_status_of_nothing_is_said(tmp_path: Path) -> None:
-    done = untrue("status", tmp_path)
+    done = run_untrue("status", tmp_path)
     assert done.returncode == 2
     assert "Make some with `untrue run EXPERIMENT --out" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "status"])
 def test_help_has_an_example(command: str) -> None:
-    done = untrue(command, "--help")
+    done = run_untrue(command, "--help")
     assert done.returncode == 0
     assert f"untrue {command} " in done.stdout
     assert "Example" in done.stdout

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_digits
+from tests.cli.untrue_process import UNTRUE, environment, run_untrue
 
 from untrue import Penalty
 from untrue.cli import exit_code
@@ -27,21 +26,6 @@ TUNE = [
     ".4", "--out", "model",
 ]  # fmt: skip
 BUDGET = ["--budget", "* -> '<i>8</i>' <= 2%"]
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "untrue", *words]
-
-
-def environment() -> dict[str, str]:
-    # One thread: the tests share their machine.
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*words), capture_output=True, text=True, timeout=300, env=environment()
-    )
 
 
 @pytest.fixture
@@ -58,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run(*TUNE, *BUDGET, "--penalty", "costs.toml")
+    done = run_untrue(*TUNE, *BUDGET, "--penalty", "costs.toml")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "digits.csv: 1,797 examples (table)"
@@ -107,7 +91,10 @@ def test_killed_half_way_the_same_command_goes_on(
 ) -> None:
     words = [*TUNE, *BUDGET]
     with subprocess.Popen(
-        command(*words), stdout=subprocess.PIPE, text=True, env=environment()
+        [*UNTRUE, *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONUNBUFFERED="1"),
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -116,7 +103,7 @@ def test_killed_half_way_the_same_command_goes_on(
                 break
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "model").exists()
-    done = run(*words)
+    done = run_untrue(*words)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     for r in (1, 2):

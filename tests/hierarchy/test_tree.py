@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hierarchy.random_taxonomy import random_taxonomy
 
 import untrue
 from untrue import Hierarchy
@@ -234,18 +235,6 @@ def test_different_content_makes_different_trees() -> None:
     assert tree != Hierarchy.from_dict(ANIMALS, classes=tree.leaves[::-1])
     assert tree != Hierarchy(tree.edges()[:-1])
     assert tree != "animal"
-
-
-def random_taxonomy(leaves: int, depth: int) -> list[tuple[str, str]]:
-    """Every leaf at this depth; the levels widen evenly; edges shuffled."""
-    rng = np.random.default_rng(0)
-    widths = np.geomspace(1, leaves, depth + 1).round().astype(int)
-    edges = []
-    for level in range(1, depth + 1):
-        above = rng.integers(0, widths[level - 1], widths[level])
-        above[: widths[level - 1]] = np.arange(widths[level - 1])
-        edges += [(f"{level - 1}.{up}", f"{level}.{i}") for i, up in enumerate(above.tolist())]
-    return [edges[i] for i in rng.permutation(len(edges))]
 
 
 @pytest.mark.parametrize("leaves", [10_000, 100_000])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tests.cli.untrue_process import run_untrue
+from tests.lab.conftest import killed_and_resumed
 
 from untrue import Penalty
 from untrue.errors import ArgumentError
@@ -25,7 +22,7 @@ from untrue.lab.experiments import find
 from untrue.lab.plans import GROUP_COSTS, paper_plan
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe
-from untrue.lab.store import FILE, Store
+from untrue.lab.store import Store
 from untrue.lab.training import Trained, train
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples
@@ -229,34 +226,14 @@ def write_tiny_cifar100(folder: Path) -> None:
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     write_tiny_cifar100(tmp_path / "data" / "cifar-100-binary")
     place = tmp_path / "runs"
-    command = [
-        *(sys.executable, "-m", "untrue", "run", "exits", "--scale", "smoke", "--out", str(place)),
+    words = [
+        *("run", "exits", "--scale", "smoke", "--out", str(place)),
         *("--data-dir", str(tmp_path / "data"), "--validation", "100", "--limit-train", "300"),
         *("--limit-test", "100", "--epochs", "1", "--jobs", "1", "--threads", "1"),
     ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
-    until = time.monotonic() + 120
-    while not (place / FILE).exists() or len(_finished(place)) < 2:
-        assert time.monotonic() < until, "waited too long"
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    before = _finished(place)
-    assert 2 <= len(before) <= 5
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    after = _finished(place)
-    assert len(after) == 5
+    before, after = killed_and_resumed(*words, place=place)
+    assert 2 <= len(before) <= len(after) == 5
     assert {run_id: after[run_id] for run_id in before} == before
-    report = subprocess.run(
-        [sys.executable, "-m", "untrue", "report", str(place)], capture_output=True, text=True
-    )
+    report = run_untrue("report", place)
     assert report.returncode == 0, report.stderr
     assert "A(l): inside costs l/k" in report.stdout
-
-
-def _finished(place: Path) -> dict[str, str]:
-    """When each stored run was made."""
-    with Store.read(place) as store:
-        return {run.run_id: run.provenance.finished_at for run in store.results()}

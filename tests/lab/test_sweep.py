@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import multiprocessing
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.lab.conftest import InThisProcess
 
 from untrue.errors import UntrueError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import comparison, sweep
 from untrue.lab.data import Dataset, load
 from untrue.lab.design import Design, made_from
-from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started, failure
+from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started
 from untrue.lab.experiments import find
 from untrue.lab.plans import PaperPlan, Plan, paper_plan
 from untrue.lab.records import RunConfig, Setup, Sweep
@@ -24,25 +24,6 @@ from untrue.lab.splits import describe
 from untrue.lab.store import Store
 from untrue.lab.training import train
 from untrue.training import Settings
-
-
-@dataclasses.dataclass
-class InThisProcess:
-    """Trains here, one after the other; remembers what it was asked for."""
-
-    data: Dataset
-    broken: tuple[str, ...] = ()
-    asked: list[str] = dataclasses.field(default_factory=list)
-
-    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
-        for config in configs:
-            self.asked.append(config.run_id)
-            yield Started(config)
-            if config.label in self.broken:
-                yield Finished(failure(config, "no luck", seconds=0, device="cpu", threads=1))
-            else:
-                trained = train(config, self.data)
-                yield Finished(trained.result, trained.probs if config.is_baseline else None)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +105,7 @@ def test_a_failed_run_is_kept_and_does_not_stop_the_others(tmp_path: Path, digit
         assert lucky.asked == []
         assert sweep.outlook(store, planned, retry_failed=True).todo == 1
         go(store, plan, lucky, digits, retry_failed=True)
-        assert lucky.asked == [planned.configs[1].run_id]
+        assert lucky.asked == [planned.configs[1]]
         assert {result.status for result in store.results(planned)} == {"ok"}
 
 

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.lab.conftest import InThisProcess, killed_and_resumed
 
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import sweep
 from untrue.lab.comparison import Costs, comparison_plan
 from untrue.lab.data import Dataset, load
-from untrue.lab.executor import Event, Finished, Started, finished_with
+from untrue.lab.executor import Finished, finished_with
 from untrue.lab.experiments import find
 from untrue.lab.plans import GROUP_COSTS, PaperPlan, Plan, paper_plan
-from untrue.lab.records import PenaltySpec, RunConfig
+from untrue.lab.records import PenaltySpec
 from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
@@ -47,22 +42,6 @@ SMALL = {
 }
 
 
-@dataclasses.dataclass
-class FromStore:
-    """Trains here, with the weights of a store; remembers what it was asked for."""
-
-    data: Dataset
-    store: Store
-    asked: list[str] = dataclasses.field(default_factory=list)
-
-    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
-        for config in configs:
-            self.asked.append(config.label)
-            yield Started(config)
-            weights = None if config.start is None else self.store.weights(config.start.run_id)
-            yield finished_with(config, train(config, self.data, weights=weights))
-
-
 @pytest.fixture(scope="module")
 def digits() -> Dataset:
     groups = {"low": list("01234"), "high": list("56789")}
@@ -75,12 +54,12 @@ def plan_of(name: str = "hierarchy", **overrides: object) -> PaperPlan:
 
 
 def go(store: Store, plan: Plan, data: Dataset) -> list[str]:
-    found, executor = NamedData(data, describe(data)), FromStore(data, store)
+    found, executor = NamedData(data, describe(data)), InThisProcess(data, store=store)
     planned = sweep.plan_sweep(store, plan, found.info, scale="smoke", command="untrue run")
     sweep.note(store, planned, found)
     for _ in sweep.run(store, plan, found.info, planned, executor):
         pass
-    return executor.asked
+    return [config.label for config in executor.asked]
 
 
 @pytest.fixture(scope="module")
@@ -291,30 +270,14 @@ def test_a_zone_is_the_same_with_and_without_a_start(digits: Dataset) -> None:
 
 def test_a_killed_warm_start_goes_on_where_it_was(tmp_path: Path) -> None:
     place = tmp_path / "runs"
-    command = [
-        *(sys.executable, "-m", "untrue", "run", "masked-zone", "--data", "digits", "--scale"),
+    words = [
+        *("run", "masked-zone", "--data", "digits", "--scale"),
         *("smoke", "--out", str(place), "--start-from", "baseline", "--epochs", "1"),
         *("--jobs", "1", "--threads", "1"),
     ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
-    until = time.monotonic() + 120
-    while not (place / FILE).exists() or len(_finished(place)) < 2:
-        assert time.monotonic() < until, "waited too long"
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    before = _finished(place)
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    after = _finished(place)
+    before, after = killed_and_resumed(*words, place=place)
     assert len(after) == 4
     assert {run_id: after[run_id] for run_id in before} == before
-
-
-def _finished(place: Path) -> dict[str, str]:
-    with Store.read(place) as store:
-        return {run.run_id: run.provenance.finished_at for run in store.results()}
 
 
 def test_finished_brings_weights_only_of_runs_that_keep_them(digits: Dataset) -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.hierarchy.random_taxonomy import random_taxonomy
 
 from untrue import Hierarchy, Penalty
 from untrue.errors import PenaltyError
@@ -83,20 +84,9 @@ def test_row_sums_keep_their_digits() -> None:
     np.testing.assert_allclose(rows[0, 1], 1 / 3, rtol=1e-14)
 
 
-def taxonomy(leaves: int, depth: int) -> Hierarchy:
-    rng = np.random.default_rng(0)
-    widths = np.geomspace(1, leaves, depth + 1).round().astype(int)
-    edges = []
-    for level in range(1, depth + 1):
-        above = rng.integers(0, widths[level - 1], widths[level])
-        above[: widths[level - 1]] = np.arange(widths[level - 1])
-        edges += [(f"{level - 1}.{up}", f"{level}.{i}") for i, up in enumerate(above.tolist())]
-    return Hierarchy([edges[i] for i in rng.permutation(len(edges))])
-
-
 @pytest.fixture(scope="module")
 def large() -> TreePenalty:
-    return TreePenalty(taxonomy(100_000, 7), np.arange(8.0) ** 2)
+    return TreePenalty(Hierarchy(random_taxonomy(100_000, 7)), np.arange(8.0) ** 2)
 
 
 def test_a_hundred_thousand_leaves_need_no_matrix(large: TreePenalty) -> None:
@@ -124,7 +114,7 @@ def one_hot(true: Any, k: int) -> Any:
 
 
 def test_a_matrix_of_many_classes_is_that_of_their_heights() -> None:
-    tree = taxonomy(1_500, 7)
+    tree = Hierarchy(random_taxonomy(1_500, 7))
     everyone = np.arange(tree.n_classes)
     heights = tree.height(everyone[:, None], everyone[None, :])
     assert (Penalty.from_hierarchy(tree).matrix() == heights).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,22 +79,8 @@ def test_a_folder_in_the_way_is_named(path: Path) -> None:
         Storage.write(path)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with 256 kB, when this process may mount one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True
-    )
-    if made.returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def test_a_full_disk_is_named_and_finished_entries_stay(small_disk: Path) -> None:
-    path, kept = small_disk / "results.sqlite", 0
+def test_a_full_disk_is_named_and_finished_entries_stay(mounted: Callable[..., Path]) -> None:
+    path, kept = mounted("256k") / "results.sqlite", 0
 
     def fill(storage: Storage) -> None:
         nonlocal kept
@@ -111,11 +97,11 @@ def test_a_full_disk_is_named_and_finished_entries_stay(small_disk: Path) -> Non
     assert kept > 3
 
 
-def test_a_read_only_folder_is_named_and_can_be_read(small_disk: Path) -> None:
-    path = small_disk / "results.sqlite"
+def test_a_read_only_folder_is_named_and_can_be_read(mounted: Callable[..., Path]) -> None:
+    path = mounted("256k") / "results.sqlite"
     with Storage.write(path) as storage:
         storage.put(entry(0))
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,ro", str(path.parent)], check=True)
     with pytest.raises(StorageError, match=r"readonly|read-only|unable to open"):
         Storage.write(path)
     with Storage.read(path) as storage:
