@@ -7,12 +7,14 @@ the whole training part. Columns are prepared by the rows trained on.
 
 from __future__ import annotations
 
+import argparse
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -39,6 +41,15 @@ FOLDS, INNER = 10, 3
 ROUNDS = (20, 40, 80)
 TREES = {"learning_rate": 0.1, "num_leaves": 8, "min_data_in_leaf": 10}
 PLAIN = "cross-entropy"
+
+
+def parsed(description: str | None) -> argparse.Namespace:
+    """The options of a benchmark on German credit: data_dir, repetitions, folds."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--data-dir", type=Path, default=None)
+    parser.add_argument("--repetitions", type=int, default=10)
+    parser.add_argument("--folds", type=int, default=FOLDS)
+    return parser.parse_args()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,11 @@ of the true class among the rows trained on.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks import cost_tables
-from benchmarks.credit import FOLDS, Method, Table, Training, repeated, rows_of
+from benchmarks.credit import Method, Table, Training, parsed, repeated, rows_of
 from benchmarks.record import write
 from untrue.lab.data.tables import TableData, load_table
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
@@ -97,11 +95,7 @@ TWINS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", type=Path, default=None)
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--folds", type=int, default=FOLDS)
-    options = parser.parse_args()
+    options = parsed(__doc__)
     data = load_table("german", options.data_dir)
     rows: list[dict[str, object]] = []
     for design in DESIGNS:

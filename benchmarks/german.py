@@ -10,11 +10,8 @@ of a fold (`benchmarks.credit`). Published in Statlog (Michie, Spiegelhalter, Ta
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from benchmarks import cost_tables
-from benchmarks.credit import FOLDS, Method, Table, Training, repeated, rows_of
+from benchmarks.credit import Method, Table, Training, parsed, repeated, rows_of
 from benchmarks.record import write
 from untrue.lab.data.tables import load_table
 
@@ -56,11 +53,7 @@ TWINS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", type=Path, default=None)
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--folds", type=int, default=FOLDS)
-    options = parser.parse_args()
+    options = parsed(__doc__)
     table = Table(load_table("german", options.data_dir))
     costs = repeated(table, METHODS, options.repetitions, options.folds)
     more = {"folds": options.folds}
