@@ -81,7 +81,8 @@ def fit(
 ) -> FitResult:
     """Train on one part of the data, stop and calibrate by another, measure on a third.
 
-    data, y           arrays, (N, features) or images, and labels (N,); or a file or folder as
+    data, y           arrays, (N, features) or images, or a pandas table, and labels (N,); a table
+                      with the labels in the column `target`; or a file or folder as
                       `untrue fit` takes it, with `target`, the column of the labels
     penalty           what mistakes cost, matched with the labels by name; without one (then
                       `loss="cross-entropy"`) all cost 1. A `FormulaPenalty` has costs of each
