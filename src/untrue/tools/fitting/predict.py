@@ -105,7 +105,8 @@ def predict(
     """Answers and calibrated probabilities; `penalty` decides instead of the model's own.
 
     model     a model, or the folder of one
-    data      examples as an array or a pandas table, or a file or folder as `untrue predict` takes it
+    data      an array or a pandas table of examples, or a file or folder as `untrue predict` takes
+              it
     decision  "argmax", "cost", or "tuned", by the costs that `untrue tune` found; None: tuned where
               the model is, else argmax. "node": a class or an inner node of the hierarchy, the one
               of least expected distance to the true class (`Actions.from_hierarchy`)
