@@ -187,7 +187,8 @@ def calibrate(
 
 
 def _are_probs(scores: FloatArray) -> bool:
-    return bool((scores >= 0).all() and (np.abs(scores.sum(axis=1) - 1) < 1e-6).all())
+    sums = np.abs(scores.sum(axis=1) - 1) < 1e-6
+    return bool((scores >= 0).all() and sums.all() and ((scores > 0) & (scores < 1)).any())
 
 
 def temperature_interval(
