@@ -30,6 +30,7 @@ Answers = Literal["codes", "names", "numbers"]
 
 # Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
+LEAST_JUDGED = 20  # examples; fewer show no order
 MOST_MATCHED = 300  # classes; more take seconds to match with columns
 
 
@@ -204,7 +205,7 @@ def check_order(
     columns, fits = matching.linear_sum_assignment(-counts)
     best = fits[np.argsort(columns)]
     judged, true = top[1::2], codes[1::2]
-    if not len(true):
+    if len(true) < LEAST_JUDGED:
         return
     given, found = float((judged == true).mean()), float((best[judged] == true).mean())
     if found > given + CLEARLY:

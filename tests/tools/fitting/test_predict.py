@@ -142,7 +142,7 @@ def test_renamed_columns_and_text_for_numbers_are_reported(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"decision": "best"}, "`decide` must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'"),
+        ({"decision": "best"}, "must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'"),
         ({"abstain_cost": 1.0}, "--abstain-cost belongs to --decide cost"),
         ({"penalty": Penalty.from_rules(["a", "b"], {})}, "--penalty belongs to --decide cost"),
         ({"decision": "cost", "abstain_cost": -1.0}, "`abstain_cost` must be a number of at least"),

@@ -116,6 +116,8 @@ def _named_by_truth(
     if column is None:
         return None
     labels = tuple(sorted(codes(read_table(file, {column: "label"}), column, file)[1]))
+    if len(labels) < 2:
+        return None
     found, _ = known_probs(file, labels, None, None, but=[column])
     return labels if found is not None else None
 
