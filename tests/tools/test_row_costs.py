@@ -99,7 +99,7 @@ def test_the_network_is_trained_by_the_costs_of_each_row() -> None:
     x = np.stack([amount, rng.normal(size=2000)], axis=1)
     y = np.where(fraud, "fraud", "fine")
     stated = FormulaPenalty(Penalty.from_rules(CLASSES, {}), {("fraud", "fine"): "amount"})
-    # Trees start from the mean costs, and those that stop early are still on their way to each row's.
+    # Trees start from the mean costs; those that stop early are still on their way to each row's.
     for model, near in (("linear", 0.05), ("lightgbm", 0.1)):
         found = fit(
             x, y, penalty=stated, cost_columns={"amount": amount}, model=model, alpha=0.9, seed=1
