@@ -16,7 +16,8 @@ from sklearn.datasets import load_breast_cancer
 import untrue
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import Penalty
-from untrue.tools.fitting.booster import booster_learner, start_scores
+from untrue.tools.fitting.boosted_loss import start_scores
+from untrue.tools.fitting.booster import booster_learner
 from untrue.tools.fitting.learners import BoosterSettings
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.result import FitResult

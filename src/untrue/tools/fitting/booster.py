@@ -13,20 +13,19 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
-from untrue import boosting, reference
+from untrue import boosting
 from untrue.errors import MissingDependencyError
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.machine import threads
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import import_library
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.reference import Loss
+from untrue.tools.fitting.boosted_loss import LossByRound, start_scores
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import (
     BoosterSettings,
@@ -34,11 +33,9 @@ from untrue.tools.fitting.learners import (
     Fitted,
     Tell,
 )
-from untrue.training.progress import History, Progress
+from untrue.training.progress import History
 from untrue.training.splits import Split
 
-# As near to 1 as a probability counts in the log-bilinear loss of a round.
-CERTAIN = 1 - 1e-12
 FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
 
 
@@ -151,7 +148,7 @@ class BoosterLearner:
         start = start_scores(
             loss, _of(penalty, parts.train), alpha, labels[parts.train], self.n_classes
         )
-        held_out = _LossByRound(
+        held_out = LossByRound(
             loss,
             _of(penalty, parts.validation),
             alpha,
@@ -190,57 +187,6 @@ class BoosterLearner:
             "library": f"{self.library} {_library(self.library).__version__}",
             **asdict(self.how),
         }
-
-
-class _LossByRound:
-    """The mean loss on the validation part by round, and when to stop."""
-
-    def __init__(
-        self,
-        loss: str,
-        costs: FloatArray | ExamplePenalty,
-        alpha: float,
-        labels: IntArray,
-        how: BoosterSettings,
-        tell: Tell | None,
-    ) -> None:
-        self._loss, self._alpha = loss, 0.0 if loss == CROSS_ENTROPY else alpha
-        self._labels, self._how, self._tell = labels, how, tell
-        self._rows = None
-        if self._alpha:
-            self._rows = costs.rows(labels) if isinstance(costs, ExamplePenalty) else costs[labels]
-        self.values: list[float] = []
-        self.best = 0
-
-    def see(self, scores: FloatArray) -> bool:
-        """Note a round's scores (n, k); True when training should stop."""
-        value = self._mean(scores)
-        self.values.append(value)
-        done = len(self.values)
-        if not self.best or value < self.values[self.best - 1]:
-            self.best = done
-        if self._tell is not None:
-            self._tell(Progress(done, self._how.rounds, 1, 1, value, value, rounds=True))
-        return self.over
-
-    def _mean(self, scores: FloatArray) -> float:
-        """To the digits that a comparison of rounds needs, and fast; see `untrue.reference`."""
-        shifted = scores - scores.max(axis=1, keepdims=True)
-        weights = np.exp(shifted)
-        total = weights.sum(axis=1)
-        own = np.take_along_axis(shifted, self._labels[:, None], axis=1)[:, 0]
-        value = (1 - self._alpha) * float((np.log(total) - own).mean())
-        if self._rows is None:
-            return value
-        probs = weights / total[:, None]
-        if self._loss == "log-bilinear":
-            probs = -np.log1p(-np.minimum(probs, CERTAIN))
-        return value + self._alpha * float((self._rows * probs).sum(axis=1).mean())
-
-    @property
-    def over(self) -> bool:
-        """Whether training should stop: `patience` rounds have brought nothing."""
-        return len(self.values) - self.best >= self._how.patience
 
 
 def booster_learner(
@@ -286,7 +232,7 @@ def _train_lightgbm(
     parts: Split,
     start: FloatArray,
     seed: int,
-    held_out: _LossByRound,
+    held_out: LossByRound,
     weights: FloatArray | None,
 ) -> Any:
     lightgbm = _library("lightgbm")
@@ -356,7 +302,7 @@ def _train_xgboost(
     parts: Split,
     start: FloatArray,
     seed: int,
-    held_out: _LossByRound,
+    held_out: LossByRound,
     weights: FloatArray | None,
 ) -> Any:
     xgboost = _library("xgboost")
@@ -408,33 +354,6 @@ def _matrix(inputs: npt.NDArray[Any], categorical: tuple[int, ...], labels: Any 
 def _of(penalty: Penalty | ExamplePenalty, rows: IntArray) -> FloatArray | ExamplePenalty:
     """The costs as objectives take them: a matrix, or those of some examples."""
     return penalty.take(rows) if isinstance(penalty, ExamplePenalty) else penalty.matrix()
-
-
-def start_scores(
-    loss: str, costs: FloatArray | ExamplePenalty, alpha: float, labels: IntArray, k: int
-) -> FloatArray:
-    """(k,) Of least mean loss where every example has the same scores.
-
-    By cross-entropy these are the logarithms of the class frequencies, each class counted once
-    more than it is.
-    """
-    counts = np.bincount(labels, minlength=k) + 1.0
-    shares = counts / counts.sum()
-    plain = np.log(shares)
-    if loss == CROSS_ENTROPY or not 0.0 < alpha < 1.0:
-        return np.asarray(plain)
-    matrix = costs.mean(labels).matrix() if isinstance(costs, ExamplePenalty) else costs
-    # All examples together are one whose target has the weights `shares`.
-    target, rows = shares[None], (shares @ matrix)[None]
-    term = cast(Loss, loss)
-
-    def value(scores: FloatArray) -> tuple[float, FloatArray]:
-        found = reference.losses(scores[None], target, rows, loss=term, alpha=alpha)
-        slopes = reference.gradients(scores[None], target, rows, loss=term, alpha=alpha)
-        return float(found[0]), slopes[0]
-
-    least = minimize(value, plain, jac=True, method="BFGS", options={"gtol": 1e-9})
-    return np.asarray(least.x - least.x.mean())
 
 
 def _library(name: str) -> Any:
