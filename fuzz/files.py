@@ -20,7 +20,8 @@ from untrue.lab import experiments
 from untrue.tools.auditing.audit import audit
 from untrue.tools.penalty_diagnosis import diagnose
 from untrue.tools.reading.confusion_file import read_confusion_csv
-from untrue.tools.reading.sources import Source, open_source
+from untrue.tools.reading.opening import open_source
+from untrue.tools.reading.sources import Source
 
 # What a target returns is its result, where that is not "accepted".
 Target = Callable[[Random, Path], str | None]

@@ -26,7 +26,7 @@ from untrue.lab.records import DatasetInfo, Provenance, RunConfig, RunResult, Se
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.predict import predict
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.opening import open_source
 from untrue.training import Settings
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF") * 8 + ("PPM", "TGA", "EPS")

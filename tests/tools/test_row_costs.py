@@ -17,7 +17,7 @@ from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.predict import predict
 from untrue.tools.fitting.result import FitResult
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.opening import open_source
 from untrue.tools.tuning.tune import tune
 
 CLASSES = ["fine", "fraud"]

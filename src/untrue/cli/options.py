@@ -244,7 +244,7 @@ class Reading:
     def open(self, data: Path, target: str | None) -> Source:
         """The data, read so."""
         from untrue.tools.reading.features import split_columns
-        from untrue.tools.reading.sources import open_source
+        from untrue.tools.reading.opening import open_source
 
         return open_source(
             data,

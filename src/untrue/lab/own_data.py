@@ -20,13 +20,8 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
-from untrue.tools.reading.sources import (
-    FolderSource,
-    Preprocessing,
-    Source,
-    class_positions,
-    open_source,
-)
+from untrue.tools.reading.opening import open_source
+from untrue.tools.reading.sources import FolderSource, Preprocessing, Source, class_positions
 from untrue.training.splits import Split, limited, split_by_share
 
 TEST_SHARE = 0.2

@@ -14,7 +14,7 @@ from untrue.report.document.page import render
 from untrue.report.own import fit as fit_page
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.result import FitResult
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.opening import open_source
 
 
 @pytest.fixture(scope="module")

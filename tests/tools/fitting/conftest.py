@@ -11,7 +11,8 @@ from untrue import Penalty
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import save_model
 from untrue.tools.fitting.result import FitResult
-from untrue.tools.reading.sources import Source, open_source
+from untrue.tools.reading.opening import open_source
+from untrue.tools.reading.sources import Source
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ from untrue.tools.fitting.learners import BoosterSettings
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.codes import TableCodes
-from untrue.tools.reading.sources import TableSource, open_source
+from untrue.tools.reading.opening import open_source
+from untrue.tools.reading.sources import TableSource
 from untrue.training.splits import Split
 
 LIBRARIES = ("lightgbm", "xgboost")

@@ -18,7 +18,7 @@ from untrue.tools.fitting.fit import fit, labels_of
 from untrue.tools.fitting.predict import predict, read_data
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.images import ImagePreprocessing
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.opening import open_source
 
 ONE: dict[str, Any] = {"epochs": 1}
 QUICK: dict[str, Any] = {"epochs": 12, "patience": 4, "learning_rate": 5e-3}

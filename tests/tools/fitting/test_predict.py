@@ -16,7 +16,7 @@ from untrue.tools.auditing.audit import audit
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.predict import predict, read_data, write_predictions
-from untrue.tools.reading.sources import array_source, open_source
+from untrue.tools.reading.opening import array_source, open_source
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from untrue.errors import ArgumentError
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.result import FitResult
-from untrue.tools.reading.sources import open_source
+from untrue.tools.reading.opening import open_source
 
 MODEL = {"model": "mlp", "epochs": 15, "learning_rate": 5e-3}
 

@@ -18,7 +18,7 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.storage import Storage
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.predict import predict
-from untrue.tools.reading.sources import array_source
+from untrue.tools.reading.opening import array_source
 from untrue.tools.tuning.record import TRAINED
 from untrue.tools.tuning.result import TuneResult
 from untrue.tools.tuning.tune import tune

@@ -39,14 +39,9 @@ from untrue.tools.fitting.start import read_start, rows_digest
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.labels import answer_labels
+from untrue.tools.reading.opening import as_source
 from untrue.tools.reading.row_costs import RowCosts, by_class, source_costs, training_scale
-from untrue.tools.reading.sources import (
-    Labels,
-    Preprocessing,
-    Source,
-    as_source,
-    class_positions,
-)
+from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
 from untrue.training import Settings, suited_to
 from untrue.training.progress import Progress
 from untrue.training.splits import split_by_share

@@ -24,16 +24,10 @@ from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
+from untrue.tools.reading.opening import array_source, open_source, table_source
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
-from untrue.tools.reading.sources import (
-    ARRAYS,
-    Labels,
-    Source,
-    array_source,
-    open_source,
-    table_source,
-)
+from untrue.tools.reading.sources import ARRAYS, Labels, Source
 from untrue.tools.reading.tables import held_table, is_frame
 from untrue.tools.writing import write_table
 

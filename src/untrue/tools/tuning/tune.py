@@ -29,8 +29,8 @@ from untrue.tools.fitting.link import Link, many_outside
 from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.labels import answer_labels
+from untrue.tools.reading.opening import as_source
 from untrue.tools.reading.row_costs import RowCosts, check_by_class, source_costs
-from untrue.tools.reading.sources import as_source
 from untrue.tools.tuning.assemble import tune_result, tuned_model
 from untrue.tools.tuning.judging import Judge, check_seen, too_few
 from untrue.tools.tuning.parts import Parts, part
