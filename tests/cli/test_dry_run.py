@@ -15,19 +15,24 @@ ONE = ["--device", "cpu", "--jobs", "1", "--threads", "1"]
 TINY = ["run", "demo", "--data", "digits", "--scale", "smoke", "--limit-train", "300", *ONE]
 
 
-def test_a_limit_needs_no_word_on_validation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    mnist = tmp_path / "data/mnist"
-    mnist.mkdir(parents=True)
-    for part, n in (("train", 12_000), ("t10k", 20)):
+def write_mnist(place: Path, size: int) -> Path:
+    """Files of MNIST with black images, `size` to train and 20 to test."""
+    (place / "mnist").mkdir(parents=True)
+    for part, n in (("train", size), ("t10k", 20)):
         head = n.to_bytes(4, "big")
         images = bytes([0, 0, 8, 3]) + head + bytes([0, 0, 0, 28, 0, 0, 0, 28]) + bytes(784 * n)
         labels = bytes([0, 0, 8, 1]) + head + bytes(i % 10 for i in range(n))
-        (mnist / f"{part}-images-idx3-ubyte").write_bytes(images)
-        (mnist / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+        (place / f"mnist/{part}-images-idx3-ubyte").write_bytes(images)
+        (place / f"mnist/{part}-labels-idx1-ubyte").write_bytes(labels)
+    return place
+
+
+def test_a_limit_needs_no_word_on_validation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_mnist(tmp_path / "data", 12_000)
     words = ["run", "masked-zone", "--limit-train", "4000", "--dry-run", *ONE]
-    words += ["--data-dir", str(mnist.parent), "--out", str(tmp_path / "runs")]
+    words += ["--data-dir", str(data), "--out", str(tmp_path / "runs")]
     assert exit_code(words) == 0
     printed = capsys.readouterr()
     assert "to train" in printed.out
@@ -78,3 +83,18 @@ def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(
     assert exit_code([*TINY, "--out", str(tmp_path), "--dry-run"]) == 0
     assert "5 models, 1 done already, 4 to train" in capsys.readouterr().out
     assert (tmp_path / "runs.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("words", ["run masked-zone", "compare --data mnist --methods ce"])
+def test_a_dry_run_counts_runs_made_from_a_part_of_a_data_set(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The validation part follows from how many images there are, and the run's id from that."""
+    data = write_mnist(tmp_path / "data", 6000)
+    command = [*words.split(), "--repetitions", "1", "--limit-train", "6000", "--epochs", "1", *ONE]
+    command += ["--network", "linear", "--data-dir", str(data), "--out", str(tmp_path / "runs")]
+    command += ["--alpha", "0"] if "run" in words else []
+    assert exit_code(command) == 0
+    capsys.readouterr()
+    assert exit_code([*command, "--dry-run"]) == 0
+    assert ", 0 to train" in capsys.readouterr().out

@@ -100,7 +100,7 @@ def compare(
     console = Console(soft_wrap=True, highlight=False)
     named = comparison.read_methods(methods)
     chosen = comparison.with_strengths(named, scale, comparison.read_strengths(strength or ()))
-    found = _data(data, target, own, comparison.classes_of(penalty), machine)
+    found = _data(data, target, own, comparison.classes_of(penalty), machine, out)
     given: dict[str, Any] = {}
     for group in (runs, training, optimizing):
         given |= options.given(group)
@@ -136,6 +136,7 @@ def _data(
     own: options.Reading,
     classes: tuple[str, ...],
     machine: options.Machine,
+    out: Path,
 ) -> RunData | KnownData:
     """A data set of the lab by its name, or a person's own by its path."""
     from untrue.lab import run_data
@@ -157,5 +158,5 @@ def _data(
         return run_data.own(given)
     run_data.check_unread(data, given)
     if machine.dry_run:
-        return run_data.known(data)
+        return run_data.known(data, out)
     return (run_data.table if data in TABLES else run_data.named)(data, machine.data_dir)

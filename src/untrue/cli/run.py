@@ -87,13 +87,17 @@ def run(
     values, short = split_options(values, warm.start_from)
     # Planned before the data are read or fetched, so that what makes no sense is refused first.
     name = plans.paper_plan(chosen, scale=scale, overrides=values).design.setup.data
-    found = run_data.known(name) if machine.dry_run else run_data.named(name, machine.data_dir)
+    place = out or Path("runs") / chosen.name
+    found: run_data.KnownData | run_data.NamedData | run_data.TableRunData
+    if machine.dry_run:
+        found = run_data.known(name, place)
+    else:
+        found = run_data.named(name, machine.data_dir)
     plan = plans.paper_plan(
         chosen, scale=scale, overrides=values, train_images=found.info.train_images
     )
     whole = with_start(plan, found.info, short, warm.start_from, keep_weights=warm.keep_weights)
     console = Console(soft_wrap=True, highlight=False)
-    place = out or Path("runs") / plan.name
     done = sweep_into(place, whole, found, machine, where, scale=scale, console=console)
     if not machine.dry_run:
         say(console, str(done.store))

@@ -18,6 +18,7 @@ from untrue.lab.own_data import Opened, OwnData, Readable
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, groups_of, split
+from untrue.lab.store import FILE, Store
 from untrue.tools.fitting.learners import BOOSTERS
 from untrue.tools.reading.images import warn_of_absent
 
@@ -152,16 +153,32 @@ def table(name: str, data_dir: Path | None = None) -> TableRunData:
     return TableRunData(reading, opened.info, opened)
 
 
-def known(name: str) -> KnownData | TableRunData:
-    """A data set of the lab to plan with: nothing is read or fetched."""
+def known(name: str, place: Path | None = None) -> KnownData | TableRunData:
+    """A data set of the lab to plan with: nothing is read or fetched.
+
+    place: a directory of runs, if there is one. How many images its runs were made from counts:
+    their files may hold a part of the data set.
+    """
     found = facts(name)
     if name in TABLES:
         drawn = not found.test_images
         info = DatasetInfo(name, found.classes, (), "", *SIZES[name], drawn_test=drawn)
         return TableRunData(NamedTable(name), info)
+    stored = _noted(name, place)
+    if stored is not None:
+        found = dataclasses.replace(
+            found, train_images=stored.train_images, test_images=stored.test_images
+        )
     groups = groups_of(found.hierarchy, found.classes)
-    sizes = (found.train_images, found.test_images)
-    return KnownData(found, DatasetInfo(name, found.classes, groups, "", *sizes))
+    info = DatasetInfo(name, found.classes, groups, "", found.train_images, found.test_images)
+    return KnownData(found, info)
+
+
+def _noted(name: str, place: Path | None) -> DatasetInfo | None:
+    if place is None or not (place / FILE).exists():
+        return None
+    with Store.read(place) as store:
+        return store.dataset(name)
 
 
 def named(name: str, data_dir: Path | None = None) -> NamedData:
