@@ -13,8 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from untrue import Actions, Hierarchy, Penalty, metrics
-from untrue.errors import ArgumentError, DataError
+from untrue import Hierarchy, Penalty, metrics
+from untrue.errors import ArgumentError
 
 Labels = Sequence[int]
 
@@ -300,33 +300,6 @@ def test_one_class_and_no_data_are_no_trouble() -> None:
     assert metrics.expected_cost([[3]], Penalty.from_matrix([[0.0]])) == 0
     assert math.isnan(metrics.adjusted_expected_cost([[3]], Penalty.from_matrix([[0.0]])))
     assert math.isnan(metrics.total_error([[0]]))
-
-
-@pytest.mark.parametrize("kind", [list, np.array, torch.tensor, tuple])
-def test_a_pair_of_labels_and_answers_is_counted_and_is_no_table(kind: Any) -> None:
-    table = [[0.0, 20.0, 2.0], [1.0, 0.0, 2.0]]
-    actions = Actions.from_matrix(table, ["tumour", "benign"], ["tumour", "benign", "scan"])
-    paid = metrics.expected_cost((kind([0, 1, 0]), kind([0, 1, 2])), actions)
-    assert paid == pytest.approx(2 / 3)
-    assert metrics.expected_cost((kind([0, 1]), kind([1, 1])), actions) == 10.0
-    penalty = Penalty.from_matrix([[0, 7], [1, 0]])
-    assert metrics.expected_cost((kind([0, 1]), kind([1, 1])), penalty) == 3.5
-    assert metrics.expected_cost((kind([0, 1, 1]), kind([1, 1, 0])), penalty) == pytest.approx(
-        8 / 3
-    )
-    each = penalty.per_example({(0, 1): [7.0, 7.0]})
-    assert metrics.expected_cost((kind([0, 1]), kind([1, 1])), each) == 3.5
-    assert metrics.expected_cost([[0, 1], [1, 1]], penalty) == pytest.approx(8 / 3)
-
-
-def test_a_table_as_a_tuple_of_two_is_told_from_a_pair() -> None:
-    penalty = Penalty.from_matrix([[0, 7], [1, 0]])
-    with pytest.raises(DataError, match=r"got 8 at .* \(true, answers\); give a table .* array"):
-        metrics.expected_cost(((8, 2), (1, 9)), penalty)
-    with pytest.raises(ArgumentError, match=r"equally many rows.* is \(true, answers\)"):
-        metrics.expected_cost(([0, 1], [1]), penalty)
-    with pytest.raises(ArgumentError, match=r"untrue\.Penalty"):
-        metrics.expected_cost(([0, 1], [1, 1]), np.eye(2))  # type: ignore[arg-type]
 
 
 def test_a_free_constant_answer_cannot_be_beaten() -> None:
