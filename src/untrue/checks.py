@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from untrue.errors import ArgumentError, nearest
+
+if TYPE_CHECKING:
+    import torch
 
 # Far above any use: a typing error is found here, not deep inside a library or with full memory.
 MOST = 10**9
@@ -15,6 +18,11 @@ MOST_REPETITIONS = 10_000
 MOST_RESAMPLES = 10**6
 MOST_PROCESSES = 4096
 WIDEST = 64.0
+
+
+def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
+    """Whether `value` is a torch tensor (its type is, without torch being imported here)."""
+    return hasattr(value, "detach") and type(value).__module__.partition(".")[0] == "torch"
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -56,14 +64,15 @@ def check_number(
     raise ArgumentError(f"`{name}` must {rule}; got {_shown(value)}.")
 
 
-def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> None:
-    """A whole number from `least` to `most`."""
+def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> int:
+    """A whole number from `least` to `most`, as an int."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or int(value) < least:
         rule = f"at least {least}" if whole else f"a whole number of at least {least}"
         raise ArgumentError(f"`{name}` must be {rule}; got {_shown(value)}.")
     if int(value) > most:
         raise ArgumentError(f"`{name}` must be at most {most:,}; got {_shown(value)}.")
+    return int(value)
 
 
 def check_confidence(value: Any) -> float:
@@ -73,9 +82,9 @@ def check_confidence(value: Any) -> float:
     raise ArgumentError(f"`confidence` must lie in [0.5, 1), such as 0.95; got {_shown(value)}.")
 
 
-def check_seed(value: Any) -> None:
+def check_seed(value: Any) -> int:
     """What every library that draws numbers takes."""
-    check_count("seed", value, least=0, most=2**32 - 1)
+    return check_count("seed", value, least=0, most=2**32 - 1)
 
 
 def _shown(value: Any) -> str:

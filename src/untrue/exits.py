@@ -18,7 +18,7 @@ import numpy as np
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, sequence
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.shortfall import shortfall
-from untrue.checks import check_confidence, check_count, check_number
+from untrue.checks import check_confidence, check_count, check_number, check_seed
 from untrue.decision import decide
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import (
@@ -221,8 +221,7 @@ def find_exit_rule(
     Raises `BudgetError` if the last exit alone, which is tested first, cannot be shown to keep
     them; it has the closest rule.
     """
-    check_confidence(confidence)
-    check_count("seed", seed, least=0)
+    confidence, seed = check_confidence(confidence), check_seed(seed)
     if path_share is not None:
         check_number("path_share", path_share, 0.0, 1.0, ends=False)
     every = _read_exits(probs, penalty.n_classes, len(probs))

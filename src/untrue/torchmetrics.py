@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from untrue import metrics
+from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, MissingDependencyError
 from untrue.hierarchy import Hierarchy
-from untrue.metrics.inputs import Groups, is_tensor, to_numpy
+from untrue.metrics.inputs import Groups, to_numpy
 from untrue.metrics.priors import Priors
 from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import Penalty

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from untrue import Budget
+from untrue import Budget, Penalty
 from untrue.errors import ArgumentError
 
 
@@ -116,3 +117,12 @@ def test_what_is_shown_is_read_back(true, predicted, limit, kind) -> None:
     assert Budget.parse(str(budget)) == budget
     assert pickle.loads(pickle.dumps(budget)) == budget
     assert hash(Budget.parse(str(budget))) == hash(budget)
+
+
+def test_the_numbers_of_numpy_are_numbers() -> None:
+    budget = Budget("confusion", np.float64(12.5), "%", ("a",), ("b",))
+    assert str(budget) == "a->b <= 12.5%"
+    assert budget.resolve(Penalty.from_rules(["a", "b"], {})).limit() == 0.125
+    for amount in (True, "5", float("nan"), None):
+        with pytest.raises(ArgumentError, match=r"`amount`|the limit must be 0 or more"):
+            Budget("confusion", amount, "%", ("a",), ("b",))  # type: ignore[arg-type]

@@ -235,3 +235,15 @@ def test_what_is_no_name_of_a_file_is_refused(given) -> None:
     for load in (DecisionRule.load, Penalty.load, FormulaPenalty.load, Actions.load):
         with pytest.raises(ArgumentError, match="`path` must be the name of a file; got "):
             load(given)
+
+
+def test_a_rule_made_with_numbers_of_numpy_is_saved(pool, tmp_path) -> None:
+    made = control(
+        *pool.draw(1200, np.random.default_rng(0)),
+        budgets=BUDGETS,
+        confidence=np.float32(0.9),
+        seed=np.int64(2**32 - 1),
+        classes=CASES["plain"][0]["classes"],
+    )
+    made.save(tmp_path / "rule.json")
+    assert DecisionRule.load(tmp_path / "rule.json").guarantee.seed == 2**32 - 1

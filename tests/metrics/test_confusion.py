@@ -97,7 +97,7 @@ def test_abstentions_are_refused_unless_dropped() -> None:
         ([[0]], [0], 2, r"`predicted` must have one entry for each example, in shape \(1, 1\)"),
         (0, 0, 2, r"`true` must have shape \(N,\); got a single value"),
         ([0], [0], 0, "`n_classes` must be at least 1; got 0"),
-        ([0], [0], 2.5, "`n_classes` must be a whole number; got 2.5"),
+        ([0], [0], 2.5, "`n_classes` must be a whole number of at least 1; got 2.5"),
     ],
 )
 def test_bad_labels_are_named_with_their_position(

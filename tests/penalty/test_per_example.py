@@ -288,3 +288,11 @@ def test_a_large_problem_needs_no_cube() -> None:
     rows = [each.penalty(n).expected(probs[n]) for n in range(5)]
     np.testing.assert_allclose(each.expected(probs)[:5], rows, atol=1e-12)
     assert found.shape == (n,)
+
+
+def test_expected_costs_of_lists_are_those_of_arrays() -> None:
+    penalty = make(BASES["dense"])
+    probs = np.full((N, 3), 1 / 3)
+    np.testing.assert_array_equal(penalty.expected(probs.tolist()), penalty.expected(probs))
+    with pytest.raises(PenaltyError, match="a row for each"):
+        penalty.expected([0.5, 0.5])

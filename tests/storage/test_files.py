@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,6 +114,17 @@ def test_a_folder_without_write_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StorageError, match="Cannot"):
         Storage.write(tmp_path / "results.sqlite")
+
+
+def test_a_file_that_cannot_be_opened_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Storage.write(path).close()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with pytest.raises(StorageError, match=r"Cannot read .*results\.sqlite: unable to open"):
+        Storage.read(path)
 
 
 KILLED = """

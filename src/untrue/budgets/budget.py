@@ -83,8 +83,9 @@ class Budget:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
         check_choice("unit", self.unit, UNITS)
-        if not isinstance(self.amount, Real):
+        if isinstance(self.amount, bool) or not isinstance(self.amount, Real):
             raise ArgumentError(f"`amount` must be a number; got {self.amount!r}.")
+        object.__setattr__(self, "amount", float(self.amount))
         for name in (*self.true, *self.predicted):
             if not _is_bare(name) and '"' in name and "'" in name:
                 raise ArgumentError(
@@ -217,7 +218,7 @@ class _Reader:
         bare = True
         while True:
             name, quoted = self._name(what)
-            names.append(name if quoted or name != ANY else ANY)
+            names.append(name)
             bare = bare and not quoted
             if quoted and name == ANY:
                 self._fail(

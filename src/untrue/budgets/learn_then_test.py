@@ -25,7 +25,7 @@ from untrue.budgets.resolved import resolve_all
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.sequence import split, usual_path_share
 from untrue.budgets.shortfall import shortfall
-from untrue.checks import check_confidence, check_count, check_number
+from untrue.checks import check_confidence, check_number, check_seed
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import IntArray
@@ -76,10 +76,12 @@ def control(
     >>> bool(((rule(probs) == 0) & (target == 1)).sum() < 0.05 * (target == 1).sum())
     True
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     if path_share is not None:
         check_number("path_share", path_share, 0.0, 1.0, ends=False)
-    check_count("seed", seed, least=0)
+    if zone_above is not None:
+        zone_above = check_number("zone_above", zone_above, 0.0)
+    seed = check_seed(seed)
     data = read_calibration_set(probs, target, penalty, classes)
     meaning = Meaning(groups, _zone(zone, data), zone_above, len(data.target))
     resolved = resolve_all(

@@ -14,11 +14,12 @@ from untrue.budgets import regions
 from untrue.budgets.budget import ANY, Budget
 from untrue.budgets.regions import Block, GroupsLike, Region
 from untrue.budgets.verdict import Verdict
+from untrue.checks import check_count
 from untrue.errors import ArgumentError
 from untrue.metrics.betting import cost_bound, cost_lower_bound
 from untrue.metrics.bounds import examples_needed, share_bound, share_lower_bound
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, check_n_classes, read_count
+from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, check_n_classes
 from untrue.metrics.weights import check_penalty
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
@@ -225,7 +226,7 @@ def resolve(
         region = regions.across(penalty, groups, shown)
     else:
         region = penalty
-    count = None if examples is None else read_count(examples, "examples")
+    count = None if examples is None else check_count("examples", examples)
     return ResolvedBudget(budget, penalty.classes, region, of, count, _unit(penalty, region))
 
 

@@ -16,9 +16,10 @@ from untrue.budgets.guarantee import Guarantee
 from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.scaling import scaled_penalty
+from untrue.checks import is_tensor
 from untrue.decision import decide
 from untrue.input_files import as_path
-from untrue.metrics.inputs import IntArray, is_tensor, row_blocks
+from untrue.metrics.inputs import IntArray, row_blocks
 from untrue.metrics.layouts import in_column_order
 from untrue.penalty import Penalty
 

@@ -200,16 +200,12 @@ def _of_nodes(
 
 def columns_line(found: AuditResult) -> str:
     """Which columns were read, so that a wrong guess is seen."""
+    from untrue.report.own.measures import column_range
+
     columns = found.columns
     parts = [f"truth in {columns.truth!r}"]
     if columns.predicted:
         parts.append(f"predictions in {columns.predicted!r}")
     if columns.probs:
-        parts.append(probs_words(columns.probs))
+        parts.append(f"probabilities in {column_range(columns.probs)}")
     return f"{found.source}: {', '.join(parts)}"
-
-
-def probs_words(columns: tuple[str, ...]) -> str:
-    """Where the probabilities are."""
-    last = f" to {columns[-1]!r}" if len(columns) > 1 else ""
-    return f"probabilities in {columns[0]!r}{last}"

@@ -82,11 +82,11 @@ def control(
     Exit code: 0 there is a rule; 1 none can be shown to keep the budgets; 2 wrong use or data.
     """
     from untrue.atomic_files import check_place
-    from untrue.cli.audit import probs_words
     from untrue.cli.console import console, say, show
     from untrue.penalty import Penalty
     from untrue.report.document.page import render, write_text
     from untrue.report.own import control as control_page
+    from untrue.report.own.measures import column_range
     from untrue.tools.deciding.controlled import control_file
 
     # `.` and `..` have no name to put another ending to.
@@ -115,7 +115,8 @@ def control(
     found.rule.save(out)
     write_text(beside, html)
     where = console()
-    say(where, f"{found.source}: truth in {found.truth!r}, {probs_words(found.columns)}")
+    read = f"truth in {found.truth!r}, probabilities in {column_range(found.columns)}"
+    say(where, f"{found.source}: {read}")
     for note in found.notes:
         say(where, f"Note: {note}.")
     say(where, "")

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_number
+from untrue.checks import check_number, is_tensor
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     check_same_length,
     in_precision_of,
-    is_tensor,
     read_labels,
     read_scores,
     row_blocks,

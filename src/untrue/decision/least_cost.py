@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
     FloatArray,
     IntArray,
     check_prob_rows,
-    is_tensor,
     precision,
     prob_blocks,
     read_scores,

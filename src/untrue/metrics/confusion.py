@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
     ArrayOrTensor,
     FloatArray,
     IntArray,
     check_same_length,
-    read_count,
     read_labels,
     to_numpy,
 )
@@ -143,7 +143,7 @@ def _read_pair(
     abstained: Abstained,
     ignore_index: int | None,
 ) -> tuple[int, Labels, Labels]:
-    k = read_count(n_classes, "n_classes")
+    k = check_count("n_classes", n_classes)
     true_, answers = read_answered(true, predicted, k, k, abstained, ignore_index, "predicted")
     return k, true_, answers
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError, nearest
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ Groups: TypeAlias = "npt.ArrayLike | Mapping[Any, Iterable[Any]]"
 
 # Values a block of rows may hold: 1 MB of float64, so that the passes over it stay in the cache.
 BLOCK_VALUES = 2**17
-
-
-def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
-    """Whether `value` is a torch tensor (its type is, without torch being imported here)."""
-    return hasattr(value, "detach") and type(value).__module__.partition(".")[0] == "torch"
 
 
 def to_numpy(value: ArrayOrTensor, name: str = "data") -> npt.NDArray[Any]:
@@ -78,17 +74,6 @@ def row_blocks(n_rows: int, n_columns: int, values: int | None = None) -> Iterat
     step = max(8, (values or BLOCK_VALUES) // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
-
-
-def read_count(value: Any, name: str, *, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"`{name}` must be a whole number; got {value!r}.") from None
-    if count < least:
-        raise ArgumentError(f"`{name}` must be at least {least}; got {count}.")
-    return count
 
 
 def read_labels(

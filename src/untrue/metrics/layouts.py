@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import ArgumentError
-from untrue.metrics.inputs import ArrayOrTensor, is_tensor, to_numpy
+from untrue.metrics.inputs import ArrayOrTensor, to_numpy
 
 # Before the name of a class, in the name of a column of its probabilities.
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError, UntrueError
 from untrue.metrics import weights
 from untrue.metrics.answers import (
@@ -33,7 +34,6 @@ from untrue.metrics.inputs import (
     Groups,
     check_n_classes,
     check_same_length,
-    read_count,
     read_labels,
     to_numpy,
 )
@@ -334,7 +334,7 @@ def costliest_cells(
     cells: Cells, each: FloatArray, names: Sequence[str], n: int
 ) -> tuple[Confusion, ...]:
     """`costliest_confusions`, given what one example of each cell costs."""
-    wanted = read_count(n, "n", least=0)
+    wanted = check_count("n", n, least=0)
     cost = cells.count * each
     # Only what reaches the n-th greatest cost is sorted; there may be millions of cells.
     least = np.partition(cost, -wanted)[-wanted] if 0 < wanted < cost.size else 0.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
     ArrayOrTensor,
@@ -16,7 +17,6 @@ from untrue.metrics.inputs import (
     check_same_length,
     precision,
     prob_blocks,
-    read_count,
     read_labels,
     read_scores,
     row_blocks,
@@ -48,7 +48,7 @@ def ece(probs: ArrayOrTensor, true: ArrayOrTensor, bins: int = 15) -> float:
     >>> ece([[0.9, 0.1], [0.1, 0.9]], [0, 0])
     0.4
     """
-    return ece_of_top(*top_label(probs, true), read_count(bins, "bins"))
+    return ece_of_top(*top_label(probs, true), check_count("bins", bins))
 
 
 def ece_of_top(confidence: FloatArray, correct: npt.NDArray[np.bool_], bins: int) -> float:
@@ -100,7 +100,7 @@ def top_heights(
     check_hierarchy(hierarchy, scores.shape[1])
     labels = read_labels(true, "true", scores.shape[1])
     check_same_length(probs=scores, true=labels)
-    wanted = read_count(k, "k")
+    wanted = check_count("k", k)
     if wanted > scores.shape[1]:
         raise ArgumentError(
             f"`k` must be at most the number of classes, {scores.shape[1]}; got {wanted}."

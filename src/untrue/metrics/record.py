@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from untrue.checks import check_number
+from untrue.checks import MOST_RESAMPLES, check_count, check_number
 from untrue.errors import ArgumentError
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, merged, read_confusion
@@ -19,7 +19,6 @@ from untrue.metrics.inputs import (
     FloatArray,
     Groups,
     check_scores_shape,
-    read_count,
     read_groups,
     read_subset,
 )
@@ -156,8 +155,8 @@ def summary(
       zone_share                       1
     """
     cells = read_confusion(cm)
-    n_resamples = read_count(resamples, "resamples", least=0)
-    n_abstained = read_count(abstained, "abstained", least=0)
+    n_resamples = check_count("resamples", resamples, least=0, most=MOST_RESAMPLES)
+    n_abstained = check_count("abstained", abstained, least=0)
     check_number("confidence", confidence, 0, 1, ends=False)
     if (probs is None) != (true is None):
         raise ArgumentError("`probs` and `true` go together; got only one of them.")
@@ -189,7 +188,7 @@ def summary(
         check_scores_shape(np.shape(probs), "probs", cells.n_classes)
         values["ece"], found = resampled_ece(probs, true, bins, n_resamples, rng)
         drawn |= {"ece": found} if n_resamples else {}
-        places = [] if hierarchy is None else [read_count(k, "top") for k in top]
+        places = [] if hierarchy is None else [check_count("top", k) for k in top]
         for k in places:
             if hierarchy is not None and k <= cells.n_classes:
                 heights[k], found = resampled_height(probs, true, hierarchy, k, n_resamples, rng)

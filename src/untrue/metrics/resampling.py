@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_number
+from untrue.checks import MOST_RESAMPLES, check_count, check_number
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, read_confusion
 from untrue.metrics.inputs import (
@@ -18,7 +18,6 @@ from untrue.metrics.inputs import (
     FloatArray,
     IntArray,
     check_same_length,
-    read_count,
     to_numpy,
 )
 from untrue.metrics.intervals import Interval, percentile_interval
@@ -52,7 +51,7 @@ def bootstrap(
     >>> bootstrap(total_error, [[90, 10], [10, 90]])
     Interval(value=0.1, low=0.065, high=0.145, confidence=0.95)
     """
-    n_resamples = read_count(resamples, "resamples")
+    n_resamples = check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_number("confidence", confidence, 0, 1, ends=False)
     rng = np.random.default_rng(seed)
     if not data:
@@ -174,7 +173,7 @@ def resampled_ece(
     one with their mean: the spread that is lost is 1e-3 of a bin's width over the root of N.
     """
     confidence, correct = top_label(probs, true)
-    n_bins, n = read_count(bins, "bins"), confidence.size
+    n_bins, n = check_count("bins", bins), confidence.size
     value = ece_of_top(confidence, correct, n_bins)
     if not n:
         return value, np.full(resamples, np.nan)

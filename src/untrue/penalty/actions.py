@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy.names import by_class, check_names
 from untrue.input_files import as_path
@@ -131,7 +132,7 @@ class Actions(ABC):
 
     def expected(self, probs: Any) -> Any:
         """Expected cost of each action: (N, k) -> (N, m), an array or a tensor as `probs` is."""
-        if type(probs).__module__.partition(".")[0] == "torch":
+        if is_tensor(probs):
             import torch
 
             found = self.expected(probs.detach().cpu().double().numpy())

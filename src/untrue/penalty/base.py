@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
@@ -221,7 +222,7 @@ class Penalty(ABC):
 
         A NumPy array gives an array, a torch tensor gives a tensor on the same device.
         """
-        if type(probs).__module__.partition(".")[0] == "torch":
+        if is_tensor(probs):
             from untrue.penalty.tensors import expected
 
             self._check_shape(tuple(probs.shape))

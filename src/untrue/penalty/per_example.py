@@ -18,9 +18,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import is_tensor
 from untrue.errors import PenaltyError
 from untrue.input_files import as_path
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, number_column
+from untrue.penalty.arrays import (
+    MOST_COST,
+    TOO_GREAT,
+    Floats,
+    Ints,
+    frozen,
+    number_column,
+    real_numbers,
+)
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
@@ -130,12 +139,14 @@ class ExamplePenalty:
 
     def expected(self, probs: Any) -> Any:
         """(N, k) -> (N, k) What each answer is expected to cost each example; arrays or tensors."""
+        if not is_tensor(probs):
+            probs = real_numbers(probs, "`probs`")
         if len(probs) != len(self) or len(probs.shape) != 2:
             raise PenaltyError(
                 f"`probs` must have a row for each of the {len(self):,} examples that the costs "
                 f"are of; got shape {tuple(probs.shape)}."
             )
-        if type(probs).__module__.partition(".")[0] == "torch":
+        if is_tensor(probs):
             from untrue.penalty.example_rows import ExampleRows
 
             return ExampleRows(self).to(probs.device).mix(probs)

@@ -115,18 +115,15 @@ class Storage:
         # it is; with a log beside it the first mode must work, or its entries would be missed.
         address = path.resolve().as_uri()
         logged = path.with_name(f"{path.name}-wal").exists()
-        for mode in ("mode=ro", "mode=ro&immutable=1"):
-            db = sqlite3.connect(
-                f"{address}?{mode}", uri=True, timeout=PATIENCE_SECONDS, isolation_level=None
-            )
+        try:
+            db = _reading(f"{address}?mode=ro")
+        except ERRORS as error:
+            if logged or not isinstance(error, sqlite3.OperationalError):
+                raise StorageError(f"Cannot read {path}: {reason(error)}. {other}") from error
             try:
-                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-                break
-            except ERRORS as error:
-                db.close()
-                final = "immutable" in mode or logged
-                if final or not isinstance(error, sqlite3.OperationalError):
-                    raise StorageError(f"Cannot read {path}: {reason(error)}. {other}") from error
+                db = _reading(f"{address}?mode=ro&immutable=1")
+            except ERRORS as last:
+                raise StorageError(f"Cannot read {path}: {reason(last)}. {other}") from last
         with cls(db, path, other=other)._closed_on_error() as storage:
             storage._known()
             return storage
@@ -309,3 +306,14 @@ def reason(error: Exception) -> str:
 def _not_the_file(error: Exception) -> bool:
     """An error of the moment (in use, closed, no memory), which says nothing about the content."""
     return isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError)
+
+
+def _reading(address: str) -> sqlite3.Connection:
+    """A connection that was seen to read."""
+    db = sqlite3.connect(address, uri=True, timeout=PATIENCE_SECONDS, isolation_level=None)
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except ERRORS:
+        db.close()
+        raise
+    return db

@@ -168,3 +168,25 @@ def test_labels_that_are_no_class_indices_are_named() -> None:
         audit(np.array([0.0, np.inf]), np.array([0, 1]), budgets=["0->1 <= 50%"])
     with pytest.raises(DataError, match="every prediction abstains"):
         audit(np.array([None, None]), np.array([0, 1]), budgets=["0->1 <= 50%"])
+
+
+def test_probabilities_are_found_by_the_names_that_a_penalty_without_names_takes(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "predictions.csv"
+    file.write_text("truth,prob_bad,prob_good\nbad,0.9,0.1\ngood,0.7,0.3\ngood,0.2,0.8\n")
+    penalty = Penalty.from_matrix([[0, 5], [1, 0]])
+    for probs in (None, "prob_"):
+        found = audit(file, penalty=penalty, probs=probs)
+        assert found.columns.probs == ("prob_bad", "prob_good")
+        assert found.summary.expected_cost == pytest.approx(1 / 3)
+    file.write_text("truth,score\nbad,0.1\ngood,0.3\ngood,0.8\n")
+    found = audit(file, penalty=penalty)
+    assert found.summary.expected_cost == pytest.approx(1 / 3)
+    assert any("probability of 'good'" in note for note in found.notes)
+    assert not any("of '1'" in note for note in found.notes)
+
+
+def test_nan_among_probabilities_is_refused_as_such() -> None:
+    with pytest.raises(DataError, match="data"):
+        audit([[0.5, 0.5], [np.nan, 0.5]], [0, 1], penalty=Penalty.from_ordinal(2))

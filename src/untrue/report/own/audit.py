@@ -15,7 +15,7 @@ from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.measures import MEASURES, costliest, shown, signed
+from untrue.report.own.measures import MEASURES, column_range, costliest, shown, signed
 from untrue.tools.auditing.audit import AuditResult
 from untrue.tools.reading.hierarchies import group_order
 
@@ -144,7 +144,7 @@ def facts(found: AuditResult) -> tuple[tuple[str, str], ...]:
     if columns.predicted:
         named.append(("predictions", columns.predicted))
     if columns.probs:
-        named.append(("probabilities", f"{columns.probs[0]} to {columns.probs[-1]}"))
+        named.append(("probabilities", column_range(columns.probs)))
     s = found.summary
     if s.abstained:
         named.append(("abstained", f"{s.abstained:,} ({100 * s.coverage:.1f} % answered)"))

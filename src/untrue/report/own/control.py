@@ -7,6 +7,7 @@ from untrue.budgets import DecisionRule, Guarantee, TestedRule
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Folded, Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.own.measures import column_range
 from untrue.tools.deciding.controlled import ControlledFile
 
 
@@ -210,7 +211,8 @@ def control_page(found: ControlledFile) -> Page:
         tuple(sections),
         (
             ("data", found.source),
-            ("columns", ", ".join((found.truth, found.columns[0], found.columns[-1]))),
+            ("truth", found.truth),
+            ("probabilities", column_range(found.columns)),
             (
                 "examples",
                 f"{guarantee.examples:,}: {guarantee.path_examples:,} chose the rules to test, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from untrue.metrics import Interval, Summary
@@ -31,6 +32,15 @@ MEASURES = (
     Measure("mistake_severity", "severity: mean height of an error", digits=".3f"),
     Measure("ece", "calibration error (%)", 100.0),
 )
+
+
+def column_range(columns: Sequence[str]) -> str:
+    """Columns of probabilities, by the first and the last.
+
+    >>> column_range(["prob_a", "prob_b", "prob_c"]), column_range(["score"])
+    ("'prob_a' to 'prob_c'", "'score'")
+    """
+    return repr(columns[0]) if len(columns) == 1 else f"{columns[0]!r} to {columns[-1]!r}"
 
 
 def shown(measure: Measure, summary: Summary) -> str | None:

@@ -14,16 +14,10 @@ from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import read_labels, to_numpy
 from untrue.metrics.layouts import column_names
 from untrue.penalty import Penalty
-from untrue.penalty.stated import class_names
-from untrue.tools.reading.columns import (
-    PREDICTED,
-    find_truth,
-    guess_column,
-    probability_columns,
-)
+from untrue.tools.reading.columns import probability_columns
 from untrue.tools.reading.labels import abstained, abstained_text
-from untrue.tools.reading.predictions import PredictionTable
-from untrue.tools.reading.tables import TableFile, codes, open_table, read_table
+from untrue.tools.reading.predictions import PredictionTable, labels_in
+from untrue.tools.reading.tables import TableFile, open_table
 
 
 def counts_alike(penalty: Penalty) -> bool:
@@ -85,22 +79,12 @@ def _classes_in(
     file: TableFile, *, truth: str | None, predicted: str | None, probs: str | None
 ) -> list[str]:
     """Those of the columns of probabilities, where the labels are among them; else the labels."""
-    found = find_truth(file, (), truth, needed=True)
-    assert found is not None
-    answers = predicted or guess_column(file, PREDICTED, ())
-    file.check([] if answers is None else [answers])
-    labels = set(_labels(file, found))
-    if answers is not None:
-        labels |= {name for name in _labels(file, answers) if name != abstained_text([*labels])}
+    labels = labels_in(file, truth, predicted)
     try:
         columns = probability_columns(file, probs)[1]
     except DataError:
         columns = ()
     return list(columns) if labels <= set(columns) else sorted(labels)
-
-
-def _labels(file: TableFile, column: str) -> list[str]:
-    return class_names(codes(read_table(file, {column: "label"}), column, file)[1])
 
 
 def _classes_of_arrays(data: Any, y: Any) -> list[str]:

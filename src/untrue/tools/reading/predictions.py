@@ -14,8 +14,15 @@ from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
 from untrue.metrics.layouts import in_column_order
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.stated import class_names, formulas_over, named_for
-from untrue.tools.reading.columns import Columns, choose, single_class
+from untrue.penalty.stated import class_names, formulas_over, has_names, named_for
+from untrue.tools.reading.columns import (
+    PREDICTED,
+    Columns,
+    choose,
+    find_truth,
+    guess_column,
+    single_class,
+)
 from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained, abstained_text, positions
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
@@ -157,13 +164,17 @@ def read_predictions(
     file = open_table(path, delimiter=delimiter)
     penalty = stated.base if isinstance(stated, FormulaPenalty) else stated
     by_columns = file_columns(file, stated.columns) if isinstance(stated, FormulaPenalty) else None
+    named = penalty
+    if not has_names(penalty):
+        named = named_for(penalty, labels_in(file, truth, predicted, classes))
+    taken = None if named is penalty else named.classes
     columns = choose(
         file,
-        penalty.classes,
+        named.classes,
         truth=truth,
         predicted=predicted,
         probs=probs,
-        label_names=classes,
+        label_names=classes or taken,
     )
     wanted: dict[str, Kind] = {columns.truth: "label"}
     wanted |= {columns.predicted: "label"} if columns.predicted else {}
@@ -171,30 +182,19 @@ def read_predictions(
     wanted |= {columns.names: "label"} if columns.names else {}
     table = read_table(file, wanted)
     notes = list(columns.notes)
+    if taken:
+        notes.append(
+            "the penalty has no class names; its rows are taken for the labels in sorted order: "
+            f"{listed(taken)}"
+        )
     true_codes, true_names = codes(table, columns.truth, file)
+    true_names = class_names(true_names, classes)
     predicted_codes, predicted_names = (
         codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
     )
     none = abstained_text(classes or penalty.classes)
     given = [name for name in predicted_names if name != none]
     answers = dict(zip(given, class_names(given, classes), strict=True))
-    true_names = class_names(true_names, classes)
-    named = named_for(penalty, {*true_names, *answers.values()})
-    if named is not penalty:
-        notes.append(
-            "the penalty has no class names; its rows are taken for the labels in sorted order: "
-            f"{listed(named.classes)}"
-        )
-        # Its columns of probabilities are found by the names, or by their numbers.
-        columns = choose(
-            file,
-            named.classes,
-            truth=truth,
-            predicted=predicted,
-            probs=probs,
-            label_names=classes or named.classes,
-        )
-        table = read_table(file, wanted | dict.fromkeys(columns.probs or (), "number"))
     true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
     scores = None
     if columns.probs is not None:
@@ -238,6 +238,28 @@ def read_predictions(
     )
 
 
+def labels_in(
+    file: TableFile,
+    truth: str | None,
+    predicted: str | None,
+    classes: Sequence[str] | None = None,
+) -> set[str]:
+    """The classes that a file's labels and answers name, where they are not known otherwise."""
+    true = find_truth(file, (), truth, needed=True)
+    assert true is not None
+    answers = predicted or guess_column(file, PREDICTED, ())
+    file.check([] if answers is None else [answers])
+    found = _texts(file, true)
+    if answers is not None:
+        none = abstained_text(classes or [*found])
+        found |= {name for name in _texts(file, answers) if name != none}
+    return set(class_names([*found], classes))
+
+
+def _texts(file: TableFile, column: str) -> set[str]:
+    return set(class_names(codes(read_table(file, {column: "label"}), column, file)[1]))
+
+
 def probability_matrix(
     table: Any, columns: Sequence[str], classes: Sequence[str], file: TableFile
 ) -> npt.NDArray[np.floating[Any]]:
@@ -262,7 +284,7 @@ def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], so
         block = probs[start : start + step]
         low = block.min(axis=1)
         total = block.sum(axis=1, dtype=np.float64)
-        bad = (low < 0) | (np.abs(total - 1) > SUM_SLACK)
+        bad = ~((low >= 0) & (np.abs(total - 1) <= SUM_SLACK))  # NaN is bad, too
         if not bad.any():
             continue
         row = int(np.argmax(bad))
