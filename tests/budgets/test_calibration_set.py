@@ -7,7 +7,7 @@ import pytest
 
 from untrue import Actions, Penalty, control
 from untrue.budgets.calibration_set import read_calibration_set
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, PenaltyError
 
 BUDGET = ["*->benign <= 12%"]
 BUDGET_OF_CODES = ["*->3 <= 12%"]
@@ -51,7 +51,7 @@ def test_numbers_that_are_names_stay_numbers(data) -> None:
 
 def test_codes_are_never_refused_whatever_the_names_are(data) -> None:
     probs, codes = data
-    for names in (["3", "2", "1", "0"], ["1", "2", "3", "4"], ["d", "c", "b", "a"]):
+    for names in (["1", "2", "3", "4"], ["d", "c", "b", "a"]):
         costs = Penalty.from_rules(names, {})
         rule = control(probs, codes, budgets=[f"*->{names[3]} <= 12%"], penalty=costs)
         assert rule.answers == "codes"
@@ -190,3 +190,52 @@ def test_a_matrix_is_a_penalty_and_other_costs_are_refused(pool, data) -> None:
     actions = Actions.from_matrix([[0, 1, 2], [1, 0, 2]], ["a", "b"], ["x", "y", "z"])
     with pytest.raises(ArgumentError, match=r"`penalty` must hold costs by class .* TableActions"):
         control(probs, codes, BUDGET_OF_CODES, actions)
+
+
+@pytest.mark.parametrize("names", [["3", "2", "1", "0"], ["1", "2", "3", "4"]])
+def test_numbers_that_may_be_positions_or_names_are_refused(names, data) -> None:
+    """Which labels the sample happens to hold must not decide how they are read."""
+    probs, codes = data
+    kept = (codes == 1) | (codes == 2)
+    for options in ({"classes": names}, {"penalty": Penalty.from_rules(names, {})}):
+        with pytest.raises(ArgumentError, match="names of classes or their positions"):
+            control(probs[kept], codes[kept], budgets=["1->2 <= 30%"], **options)
+        text = np.array(names)[codes[kept]]
+        assert control(probs[kept], text, budgets=["*->* <= 60%"], **options).answers == "names"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 2, 3, 4], [0, 2, 4, 6], [8, 9, 10, 11], ["1", "2", "3", "4"], ["b", "c", "a", "d"]],
+)
+def test_a_matrix_goes_by_the_labels_in_the_order_of_the_columns(labels, data) -> None:
+    probs, codes = data
+    order = np.argsort(labels)
+    target = np.array(labels)[codes]
+    matrix = np.ones((4, 4)) - np.eye(4)
+    matrix[3, 0] = 9.0
+    budget = [f"{sorted(labels)[0]}->* <= 60%"]
+    for costs in (matrix, Penalty.from_matrix(matrix)):
+        if costs is not matrix and not set(map(str, labels)).isdisjoint("0123"):
+            with pytest.raises(PenaltyError, match="The penalty has no class"):
+                control(probs[:, order], target, budgets=budget, penalty=costs)
+            continue
+        rule = control(probs[:, order], target, budgets=budget, penalty=costs)
+        assert rule.classes == tuple(map(str, sorted(labels)))
+        assert rule.penalty.cost(str(sorted(labels)[3]), str(sorted(labels)[0])) == 9.0
+        right = (rule(probs[:, order]) == target).mean()
+        assert abs(right - rule.guarantee.rule.accuracy) < 0.05
+    given = [str(label) for label in np.array(labels)[order]]
+    named = control(probs[:, order], target, budgets=budget, penalty=matrix, classes=given)
+    np.testing.assert_array_equal(named(probs[:, order]), rule(probs[:, order]))
+
+
+def test_no_answer_and_the_class_minus_one_are_told_apart(data) -> None:
+    probs, codes = data
+    two = np.stack([probs[:, :2].sum(axis=1), probs[:, 2:].sum(axis=1)], axis=1)
+    target = np.where(codes < 2, -1, 1)
+    assert set(control(two, target, budgets=["1->-1 <= 40%"])(two)) <= {-1, 1}
+    with pytest.raises(ArgumentError, match="-1 stands for no answer"):
+        control(two, target, budgets=["1->-1 <= 40%"], abstain=True)
+    silent = control(two, target.astype(str), budgets=["1->-1 <= 1%"], abstain=True)
+    assert set(silent(two)) <= {"-1", "1", -1}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 
@@ -132,3 +134,24 @@ def test_labels_must_have_the_shape_of_the_examples() -> None:
         calibrate(logits, target.reshape(2, 20))
     with pytest.raises(ArgumentError, match=r"`predicted` must have one entry for each example"):
         metrics.confusion_matrix(target, target.reshape(2, 20), 3)
+
+
+def test_tables_go_by_the_names_of_their_columns() -> None:
+    penalty = Penalty.from_rules(["z", "b", "m"], {("z", "b"): 3.0})
+    probs = np.eye(3) * 0.7 + 0.1
+    order = [2, 0, 1]
+    names = [penalty.classes[i] for i in order]
+    plain = decide(probs, penalty)
+    for table in (
+        pd.DataFrame(probs[:, order], columns=names),
+        pd.DataFrame(probs[:, order], columns=[f"prob_{name}" for name in names]),
+        pa.table(dict(zip(names, probs[:, order].T, strict=True))),
+        pd.DataFrame(probs),
+    ):
+        np.testing.assert_array_equal(decide(table, penalty), plain)
+        np.testing.assert_allclose(posterior(table, penalty, 0.3), posterior(probs, penalty, 0.3))
+    for columns in (["z", "m", "w"], ["b", "z", "M"], ["x", "y", "w"]):
+        with pytest.raises(ArgumentError, match="no column of the class"):
+            decide(pd.DataFrame(probs, columns=columns), penalty)
+    with pytest.raises(ArgumentError, match="more columns than the classes"):
+        decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbm", "id"]), penalty)

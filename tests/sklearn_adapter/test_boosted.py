@@ -6,6 +6,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -150,3 +151,34 @@ def test_what_is_wrong_is_said_at_fit() -> None:
         ).fit(X, LABELS)
     with pytest.raises(DataError, match="need examples of more than one class; got 569 of"):
         BoostedClassifier(trees).fit(X, np.ones(len(X)))
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_columns_in_another_order_are_refused(trees: Any) -> None:
+    table = pd.DataFrame(X[:200, :3], columns=["a", "b", "c"])
+    model = BoostedClassifier(trees, COSTS).fit(table, LABELS[:200])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[["c", "b", "a"]])
+    assert len(model.predict(table)) == 200
+    plain = BoostedClassifier(trees, COSTS).fit(X[:200, :3], LABELS[:200])
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_array_equal(plain.predict(X[:200, :3]), model.predict(table))
+
+
+@pytest.mark.parametrize(
+    "trees",
+    [
+        lightgbm.LGBMClassifier(**LIGHTGBM, scale_pos_weight=20),
+        lightgbm.LGBMClassifier(**LIGHTGBM, is_unbalance=True),
+        xgboost.XGBClassifier(**XGBOOST, scale_pos_weight=20),
+    ],
+)
+def test_weights_that_only_the_libraries_own_losses_know_are_refused(trees: Any) -> None:
+    with pytest.raises(ArgumentError, match="has no effect"):
+        BoostedClassifier(trees, COSTS).fit(X[:200], LABELS[:200])
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_negative_weights_are_refused(trees: Any) -> None:
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        BoostedClassifier(trees, COSTS).fit(X[:200], LABELS[:200], sample_weight=-np.ones(200))

@@ -14,6 +14,7 @@ from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.metrics.inputs import (
     FloatArray,
     IntArray,
+    are_names,
     check_same_length,
     precision,
     prob_blocks,
@@ -24,7 +25,7 @@ from untrue.metrics.layouts import class_rows, column_names, in_column_order
 from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.base import check_classes
-from untrue.penalty.stated import has_names, named_for
+from untrue.penalty.stated import has_names, penalty_over
 
 Answers = Literal["codes", "names", "numbers"]
 
@@ -54,37 +55,32 @@ def read_calibration_set(
     probs: Any, target: Any, penalty: Any, classes: Sequence[str] | None
 ) -> CalibrationSet:
     """Check and pair; classes are named by `classes`, by the columns of a table, by the penalty."""
-    labels, penalty = _labels(target), _as_penalty(penalty)
+    labels, own = _labels(target), _named(penalty)
     named = classes if classes is not None else column_names(probs)
     if named is not None:
         names = check_classes([str(name) for name in named])
-        penalty = _in_order(penalty, names, "`classes`" if classes is not None else "`probs`")
-    elif penalty is not None and has_names(penalty):
-        names = penalty.classes
     else:
-        names = _names_of(probs, labels)
-        penalty = None if penalty is None else named_for(penalty, names)
-    costs = Penalty.from_rules(names, {}, default=1.0) if penalty is None else penalty
+        names = _names_of(probs, labels) if own is None else own.classes
+    where = "`classes`" if classes is not None else "`probs`"
+    costs = penalty_over(penalty, names) if own is None else _in_order(own, names, where)
     scores = read_probs(in_column_order(probs, names), len(names))
     codes, answers = _codes(labels, names)
     check_same_length(probs=scores, target=codes)
     if not len(codes):
         raise DataError("`probs` must hold at least one example; got none.")
-    if named is None and answers == "names":
+    if named is None and answers != "codes":
         check_order(scores, codes, names)
     return CalibrationSet(scores, codes, costs, answers)
 
 
-def _as_penalty(penalty: Any) -> Penalty | None:
-    """A penalty, or the one that a (k, k) matrix of costs makes."""
-    if penalty is None or isinstance(penalty, Penalty):
-        return penalty
+def _named(penalty: Any) -> Penalty | None:
+    """A penalty that names its classes; None where they take their names from the data."""
     if isinstance(penalty, ExamplePenalty | FormulaPenalty | Actions):
         raise ArgumentError(
             "`penalty` must hold costs by class and predicted class, a Penalty; got "
             f"{type(penalty).__name__}."
         )
-    return Penalty.from_matrix(penalty)
+    return penalty if isinstance(penalty, Penalty) and has_names(penalty) else None
 
 
 def read_probs(probs: Any, n_classes: int) -> npt.NDArray[np.floating[Any]]:
@@ -149,8 +145,8 @@ def _text(label: Any) -> str:
     raise DataError(f"`target` must hold class names or whole numbers; got {label!r}.")
 
 
-def _in_order(penalty: Penalty | None, names: tuple[str, ...], where: str) -> Penalty | None:
-    if penalty is None or penalty.classes == names:
+def _in_order(penalty: Penalty, names: tuple[str, ...], where: str) -> Penalty:
+    if penalty.classes == names:
         return penalty
     for name in names:
         if name not in penalty.classes:
@@ -164,25 +160,20 @@ def _in_order(penalty: Penalty | None, names: tuple[str, ...], where: str) -> Pe
 
 
 def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, Answers]:
-    """Positions, and what they were given as. Positions themselves are never refused."""
-    k = len(names)
-    number = labels.dtype.kind in "iu"
-    if number and (not labels.size or (labels.min() >= 0 and labels.max() < k)):
-        return labels.astype(np.int64), "codes"
-    values, place = np.unique(
-        np.array([_text(label) for label in labels.tolist()], dtype=object), return_inverse=True
-    )
-    position = {name: i for i, name in enumerate(names)}
-    if number and not position.keys() & set(values.tolist()):
-        # No class has such a number as its name: they are positions, and some lie outside.
+    """Positions, and what they were given as."""
+    k, number = len(names), labels.dtype.kind in "iu"
+    if number and not are_names(labels, "target", names):
         return read_labels(labels, "target", k).astype(np.int64), "codes"
-    for value in values.tolist():
+    labels = np.array([_text(label) for label in labels.tolist()], dtype=object)
+    values, place = np.unique(labels, return_inverse=True)
+    position = {name: i for i, name in enumerate(names)}
+    for i, value in enumerate(values.tolist()):
         if value not in position:
-            row = int(np.argmax(place == values.tolist().index(value)))
             hint = nearest(value, names)
             known = "" if hint else f"; known are {', '.join(names[:5])}{', ...' * (k > 5)}."
             raise DataError(
-                f"`target` holds an unknown class {value!r}, at position {row}{hint or known}"
+                f"`target` holds an unknown class {value!r}, at position "
+                f"{int(np.argmax(place == i))}{hint or known}"
             )
     codes = np.array([position[value] for value in values.tolist()], dtype=np.int64)
     return codes[place], "numbers" if number else "names"

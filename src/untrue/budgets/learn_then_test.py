@@ -83,6 +83,12 @@ def control(
         zone_above = check_number("zone_above", zone_above, 0.0)
     seed = check_seed(seed)
     data = read_calibration_set(probs, target, penalty, classes)
+    abstain_cost = _abstain_cost(abstain, data)
+    if abstain_cost is not None and data.answers == "numbers" and "-1" in data.penalty.classes:
+        raise ArgumentError(
+            "With `abstain` -1 stands for no answer, and here it is a class, too: give `target` by "
+            "names."
+        )
     meaning = Meaning(groups, _zone(zone, data), zone_above, len(data.target))
     resolved = resolve_all(
         budgets,
@@ -92,9 +98,7 @@ def control(
         zone_above=zone_above,
         examples=len(data.target),
     )
-    family = Family(
-        data.penalty, resolved, _abstain_cost(abstain, data), by_cost=penalty is not None
-    )
+    family = Family(data.penalty, resolved, abstain_cost, by_cost=penalty is not None)
     share = usual_path_share(len(resolved)) if path_share is None else path_share
     path_part, test_part = split(len(data.target), share, seed)
     limits = np.array([budget.limit() for budget in resolved])

@@ -199,7 +199,8 @@ def cost_slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
 
 
 def _read_abstain_cost(cost: float) -> float:
-    if not isinstance(cost, int | float | np.number) or math.isnan(cost) or cost < 0:
+    number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
+    if not number or math.isnan(cost) or cost < 0:
         raise ArgumentError(
             f"`abstain_cost` must be a number of at least 0, or None; got {cost!r}."
         )

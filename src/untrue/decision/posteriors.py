@@ -44,7 +44,7 @@ from untrue.metrics.inputs import (
     row_blocks,
     to_numpy,
 )
-from untrue.metrics.layouts import Layout, class_rows
+from untrue.metrics.layouts import Layout, class_rows, in_column_order
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import ExamplePenalty
 
@@ -175,6 +175,7 @@ def invert(
     if not isinstance(penalty, ExamplePenalty):
         check_penalty(penalty)
     k = penalty.n_classes
+    probs = in_column_order(probs, penalty.classes)
     given, layout = class_rows(probs, "probs", k, dim=dim, binary=binary)
     scores = read_scores(given, "probs", k)
     odds = _read_odds(alpha)

@@ -76,6 +76,25 @@ def row_blocks(n_rows: int, n_columns: int, values: int | None = None) -> Iterat
         yield slice(start, min(start + step, n_rows))
 
 
+def are_names(labels: npt.NDArray[Any], name: str, classes: Sequence[str]) -> bool:
+    """Whether whole numbers are names of classes, such as 1, 2, 3, rather than their positions.
+
+    Refused where they may be either: 1 and 2 of the classes 1, 2, 3.
+    """
+    places = [str(i) for i in range(len(classes))]
+    if list(classes) == places:
+        return False
+    found = set(map(str, np.unique(labels).tolist()))
+    placed = found <= set(places)
+    if placed and found <= set(classes) and any(classes[int(label)] != label for label in found):
+        shown = ", ".join(sorted(found)[:5])
+        raise ArgumentError(
+            f"`{name}` holds the numbers {shown}, which may be names of classes or their "
+            "positions, and these differ. Give names as text: labels.astype(str)."
+        )
+    return not placed and not found.isdisjoint(classes)
+
+
 def read_labels(
     value: ArrayOrTensor, name: str, n_classes: int, *, least: int = 0
 ) -> npt.NDArray[np.integer[Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.checks import is_tensor
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, listed
 from untrue.metrics.inputs import ArrayOrTensor, to_numpy
 
 # Before the name of a class, in the name of a column of its probabilities.
@@ -122,10 +122,10 @@ def _two_columns(second: Any, name: str) -> Any:
 
 
 def column_names(table: Any) -> list[str] | None:
-    """The classes that a table's columns, pandas' or polars', are called after, with a prefix such
-    as prob_ or without; None where they are only numbers."""
-    columns = getattr(table, "columns", None)
-    if columns is None or not hasattr(table, "to_numpy") or len(columns) < 2:
+    """The classes that a table's columns (pandas, polars, pyarrow) are called after, with a prefix
+    such as prob_ or without; None where they are only numbers."""
+    columns = _columns(table)
+    if columns is None or len(columns) < 2:
         return None
     names = [str(name) for name in columns]
     prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
@@ -134,9 +134,39 @@ def column_names(table: Any) -> list[str] | None:
 
 
 def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
-    """A table's columns in the order of `classes`, if they have these names; else as they are."""
-    names = column_names(probs)
-    if names is None or set(names) != set(classes):
-        return probs.to_numpy() if hasattr(probs, "to_numpy") else probs
-    by_name = dict(zip(names, probs.columns, strict=True))
-    return probs[[by_name[name] for name in classes]].to_numpy()
+    """A table's columns in the order of `classes`, by their names.
+
+    What is no table, columns that are only numbered, and classes that are: by position.
+    """
+    columns, names = _columns(probs), column_names(probs)
+    if columns is None:
+        return probs
+    if names is None:
+        return _values(probs, columns)
+    place = {name: i for i, name in enumerate(names)}
+    if set(names) == set(classes):
+        return _values(probs, [columns[place[name]] for name in classes])
+    known = place.keys() & set(classes)
+    if not known and classes == tuple(map(str, range(len(classes)))):
+        return _values(probs, columns)
+    absent = next((name for name in classes if name not in place), None)
+    what = f"no column of the class {absent!r}" if absent else "more columns than the classes"
+    raise ArgumentError(
+        f"The table of probabilities has {what}: it has {listed(names)}, the classes are "
+        f"{listed(classes)}. Name or choose its columns; .to_numpy() goes by position."
+    )
+
+
+def _columns(table: Any) -> list[Any] | None:
+    """The columns of a table, as it calls them; None of anything else."""
+    if hasattr(table, "column_names") and hasattr(table, "schema"):  # pyarrow
+        return list(table.column_names)
+    if hasattr(table, "columns") and hasattr(table, "to_numpy"):
+        return list(table.columns)
+    return None
+
+
+def _values(table: Any, columns: list[Any]) -> npt.NDArray[Any]:
+    if hasattr(table, "column_names"):
+        return np.column_stack([table[name].to_numpy() for name in columns])
+    return table[columns].to_numpy()  # type: ignore[no-any-return]

@@ -65,6 +65,11 @@ class Actions(ABC):
                 'More actions are {action: cost} or {action: {class: cost}}, like {"scan": 2.0}; '
                 f"got {more!r}."
             )
+        if not isinstance(penalty, Penalty):
+            raise PenaltyError(
+                f"`penalty` must be an untrue.Penalty; got {type(penalty).__name__}. A matrix "
+                "becomes one by Penalty.from_matrix."
+            )
         columns = [_column(name, costs, penalty.classes) for name, costs in more.items()]
         table = np.concatenate([penalty.matrix(), np.stack(columns, axis=1)], axis=1)
         return TableActions(penalty.classes, [*penalty.classes, *more], table)

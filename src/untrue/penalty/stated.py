@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -140,16 +141,29 @@ def has_names(penalty: Penalty) -> bool:
 
 
 def named_for(penalty: Penalty, names: Iterable[str]) -> Penalty:
-    """The penalty; one without names of its own takes these, in sorted order, unless they are
-    its "0", "1", ...
+    """The penalty; one without names of its own takes these, in sorted order (whole numbers as
+    numbers), unless they are its "0", "1", ...
 
     >>> named_for(Penalty.from_ordinal(2), ["low", "high"]).classes
     ('high', 'low')
+    >>> named_for(Penalty.from_ordinal(3), ["8", "9", "10"]).classes
+    ('8', '9', '10')
     """
-    given = sorted(set(names))
+    given = in_order(names)
     if has_names(penalty) or not given or not set(given).isdisjoint(penalty.classes):
         return penalty
     return _reorder(penalty, given)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Each name once, sorted as scikit-learn sorts labels: whole numbers as numbers.
+
+    >>> in_order(["10", "9", "9"]), in_order(["10", "9", "a"])
+    (['9', '10'], ['10', '9', 'a'])
+    """
+    found = set(names)
+    whole = all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in found)
+    return sorted(found, key=int if whole else None)
 
 
 def class_names(

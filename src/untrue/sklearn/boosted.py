@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from untrue import boosting
 from untrue.checks import check_choice, check_number
@@ -17,6 +17,12 @@ from untrue.penalty import ExamplePenalty
 from untrue.reference import Loss
 from untrue.sklearn.example_costs import costs_of
 from untrue.sklearn.meta import CostMetaEstimator, positions
+
+# Options of the libraries' own losses, with what does nothing there.
+WITHOUT_EFFECT = {
+    "scale_pos_weight": (None, 1),
+    **dict.fromkeys(("is_unbalance", "unbalance", "unbalanced_sets"), (None, False)),
+}
 
 
 class BoostedClassifier(CostMetaEstimator):
@@ -99,10 +105,18 @@ class BoostedClassifier(CostMetaEstimator):
         if library == "lightgbm" and params.get("eval_metric") is None:
             params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
         self._adopt(model.fit(X, target, **self._coded(params)))
+        # LightGBM names the columns of arrays, too, and answers for columns in any order.
+        validate_data(self, X, skip_check_array=True)
         return self
 
     def _with_objective(self, model: Any, library: boosting.Library, costs: Any) -> Any:
         given = model.get_params()
+        without = [name for name in WITHOUT_EFFECT if given.get(name) not in WITHOUT_EFFECT[name]]
+        if without:
+            raise ArgumentError(
+                f"`{without[0]}` of the estimator has no effect on a loss of one's own: state the "
+                "costs in `penalty`, or weigh examples by `sample_weight`."
+            )
         stated = self._stated() | {"penalty": costs, "classes": self.penalty_.classes}
         if library == "xgboost":
             if given.get("eval_metric") is None:
@@ -138,11 +152,8 @@ class BoostedClassifier(CostMetaEstimator):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
-        if _columns(X) != self.n_features_in_:
-            raise DataError(
-                f"X has {_columns(X)} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
+        _columns(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
         if _library(self.estimator) == "lightgbm":
             raw = self.estimator_.predict_proba(X, raw_score=True)
         else:

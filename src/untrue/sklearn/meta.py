@@ -70,7 +70,9 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             raise ArgumentError(
                 f"`sample_weight` was given, but {type(self.estimator).__name__}.fit takes none."
             )
-        return params | {"sample_weight": _check_sample_weight(sample_weight, X)}
+        return params | {
+            "sample_weight": _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        }
 
     def _adopt(self, fitted: Any) -> None:
         """Keep the fitted inner estimator, and what it knows about the columns."""

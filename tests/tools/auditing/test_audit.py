@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from untrue import Budget, Hierarchy, Penalty, decide, metrics
+from untrue import Budget, Hierarchy, Penalty, control, decide, metrics
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.specs import DatasetInfo, PenaltySpec
 from untrue.tools.auditing.audit import audit
@@ -190,3 +190,15 @@ def test_probabilities_are_found_by_the_names_that_a_penalty_without_names_takes
 def test_nan_among_probabilities_is_refused_as_such() -> None:
     with pytest.raises(DataError, match="data"):
         audit([[0.5, 0.5], [np.nan, 0.5]], [0, 1], penalty=Penalty.from_ordinal(2))
+
+
+@pytest.mark.parametrize("names", [[1, 2, 3], [10, 5, 7]])
+def test_answers_of_a_rule_over_numbers_are_audited_by_it(names: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 2000)
+    probs = np.exp(2 * np.eye(3)[codes] + rng.normal(0, 0.8, (2000, 3)))
+    probs /= probs.sum(axis=1, keepdims=True)
+    true = np.array(sorted(names))[codes]
+    rule = control(probs, true, [f"{names[0]}->* <= 20%"])
+    found = audit(rule(probs), true, rule=rule)
+    assert found.summary.accuracy == pytest.approx((rule(probs) == true).mean())

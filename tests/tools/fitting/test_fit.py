@@ -239,3 +239,12 @@ def test_other_files_are_reported(tmp_path: Path) -> None:
         open_source(tmp_path / "d.pkl")
     with pytest.raises(DataError, match="There is no file or folder"):
         open_source(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("penalty", [[[0, 9, 1], [1, 0, 1], [1, 1, 0]], {("8", "9"): 9.0}])
+def test_costs_as_a_matrix_or_as_rules_go_by_the_sorted_labels(penalty: Any) -> None:
+    y = np.repeat([8, 9, 10], 60)
+    x = y[:, None] + np.random.default_rng(0).normal(0, 0.1, size=(180, 2))
+    found = fit(x, y, penalty=penalty, model="lightgbm", rounds=5)
+    assert found.model.penalty.cost("8", "9") == 9.0
+    assert found.model.penalty.cost("9", "8") == 1.0

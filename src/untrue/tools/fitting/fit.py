@@ -21,7 +21,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.stated import formulas_over, named_for
+from untrue.penalty.stated import formulas_over, in_order, named_for, penalty_over
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
 from untrue.tools.fitting.learners import (
@@ -54,7 +54,7 @@ def fit(
     data: Any,
     y: Any = None,
     *,
-    penalty: Penalty | FormulaPenalty | None = None,
+    penalty: Any = None,
     cost_columns: Any = None,
     loss: str = "bilinear",
     alpha: float = 0.5,
@@ -79,9 +79,10 @@ def fit(
     data, y           arrays, (N, features) or images, or a pandas table, and labels (N,); a table
                       with the labels in the column `target`; or a file or folder as
                       `untrue fit` takes it, with `target`, the column of the labels
-    penalty           what mistakes cost, matched with the labels by name; without one (then
-                      `loss="cross-entropy"`) all cost 1. A `FormulaPenalty` has costs of each
-                      example, by columns of the file; the model remembers the formulas
+    penalty           what mistakes cost: a `Penalty`, matched with the labels by name, a matrix in
+                      the order of the sorted labels, or rules {(true, predicted): cost}; without
+                      one (then `loss="cross-entropy"`) all cost 1. A `FormulaPenalty` has costs of
+                      each example, by columns of the file; the model remembers the formulas
     cost_columns      of arrays: the columns that the formulas name, a table or a dict of arrays
     loss, alpha       "bilinear", "log-bilinear" or "cross-entropy"; the share of the costs
     model             "lightgbm", "xgboost", "network" (what fits the data), "linear", "mlp", "cnn"
@@ -283,9 +284,7 @@ def training_costs(
     return penalty, rows.examples.scaled(scale), scale
 
 
-def labels_of(
-    source: Source, penalty: Penalty | FormulaPenalty | None, loss: str
-) -> tuple[IntArray, Penalty | FormulaPenalty]:
+def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalty | FormulaPenalty]:
     """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
     if isinstance(penalty, ExamplePenalty):
         raise ArgumentError(
@@ -301,18 +300,17 @@ def labels_of(
                 f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one "
                 "with `untrue penalty new`), or --loss cross-entropy for a plain model."
             )
-        present = np.unique(source.labels.codes)
-        names = sorted(source.labels.names[code] for code in present.tolist())
-        penalty = Penalty.from_rules(names, {}, default=1.0)
+        penalty = Penalty.from_rules(sorted(_present(source.labels)), {}, default=1.0)
+    elif not isinstance(penalty, Penalty | FormulaPenalty):
+        penalty = penalty_over(penalty, in_order(_present(source.labels)))
     penalty = named_by(source.labels, penalty)
     return class_positions(source.labels, penalty.classes, str(source.path)), penalty
 
 
 def named_by(labels: Labels, penalty: Penalty | FormulaPenalty) -> Penalty | FormulaPenalty:
     """The penalty, with the names of the labels in sorted order where it has none of its own."""
-    present = [labels.names[code] for code in np.unique(labels.codes).tolist()]
     base = penalty.base if isinstance(penalty, FormulaPenalty) else penalty
-    named = named_for(base, present)
+    named = named_for(base, _present(labels))
     if named is not base:
         warnings.warn(
             "the penalty has no class names; its rows are taken for the labels in sorted order: "
@@ -321,6 +319,11 @@ def named_by(labels: Labels, penalty: Penalty | FormulaPenalty) -> Penalty | For
             stacklevel=4,
         )
     return formulas_over(penalty, named) if isinstance(penalty, FormulaPenalty) else named
+
+
+def _present(labels: Labels) -> list[str]:
+    """The names of the labels that examples have."""
+    return [labels.names[code] for code in np.unique(labels.codes).tolist()]
 
 
 def _name(loss: str, alpha: float) -> str:

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, listed
-from untrue.metrics.inputs import BLOCK_VALUES, IntArray, read_labels, read_scores, to_numpy
+from untrue.metrics.inputs import (
+    BLOCK_VALUES,
+    IntArray,
+    are_names,
+    read_labels,
+    read_scores,
+    to_numpy,
+)
 from untrue.metrics.layouts import in_column_order
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, has_names, named_for
@@ -128,15 +135,18 @@ def _read_arrays(data: Any, y: Any, penalty: Penalty) -> PredictionTable:
 def _array_codes(
     labels: npt.NDArray[Any], penalty: Penalty, name: str, *, least: int = 0
 ) -> IntArray:
-    """Positions of classes: whole numbers are those; names are looked up.
+    """Positions of classes: whole numbers are those, unless they are names; names are looked up.
 
     least: -1 where no answer, -1 or None, is one too
     """
-    if labels.dtype.kind not in "OUS":
-        found = read_labels(labels, name, penalty.n_classes, least=least)
-        return found.astype(np.int64)
     may_abstain = least < 0
-    given = ~abstained(labels) if may_abstain else np.ones(len(labels), dtype=np.bool_)
+    if labels.dtype.kind in "OUS":
+        none = abstained(labels)
+    elif labels.dtype.kind in "iu" and are_names(labels[labels != -1], name, penalty.classes):
+        none = (labels == -1) & ("-1" not in penalty.classes)
+    else:
+        return read_labels(labels, name, penalty.n_classes, least=least).astype(np.int64)
+    given = ~none if may_abstain else np.ones(len(labels), dtype=np.bool_)
     names, found = np.unique(labels[given].astype(str), return_inverse=True)
     answers = np.full(len(labels), -1, dtype=np.int64)
     answers[given] = positions(

@@ -57,7 +57,7 @@ def tune(
     y: Any = None,
     *,
     budgets: Iterable[Budget | str] | Budget | str,
-    penalty: Penalty | FormulaPenalty | None = None,
+    penalty: Any = None,
     cost_columns: Any = None,
     max_accuracy_drop: float | None = MOST_DROP,
     losses: Sequence[str] | str = registry.MIXED,
@@ -92,9 +92,9 @@ def tune(
                        `untrue fit` takes it, with `target`, the column of the labels
     budgets            texts such as "tumour->benign <= 0.5%", or `Budget`s. A count of errors is
                        about the held-out part, and the same rate everywhere else
-    penalty            what mistakes cost; without one all cost 1. Its classes are matched with the
-                       labels by name. A `FormulaPenalty` has costs of each example, by columns of
-                       the file, or of `cost_columns` beside arrays
+    penalty            what mistakes cost, as in `fit`; without one all cost 1. A `FormulaPenalty`
+                       has costs of each example, by columns of the file, or of `cost_columns`
+                       beside arrays
     classes            where labels are codes 0, 1, ... that stand for names: these, in their order
     max_accuracy_drop  in points (%), against the plain model's most probable class; None: any. It
                        is a price and no promise: judged by the paired difference, not by a bound
