@@ -135,14 +135,9 @@ class Browser:
         found = self._ask("POST", "/element", {"using": "css selector", "value": selector})
         self._ask("POST", f"/element/{found[ELEMENT]}/click", {})
 
-    def picture(self, path: Path, *, whole: bool = False) -> Path:
-        """The window as a PNG file, or the whole page."""
-        if whole:
-            found = self.command(
-                "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True}
-            )["data"]
-        else:
-            found = self._ask("GET", "/screenshot", None)
+    def picture(self, path: Path) -> Path:
+        """The window as a PNG file."""
+        found = self._ask("GET", "/screenshot", None)
         path.write_bytes(base64.b64decode(found))
         return path
 

@@ -21,6 +21,7 @@ from untrue.metrics.inputs import FloatArray, IntArray
 SEED = 7
 # Examples of a pool: the truth about a rule is what it does to all of them.
 MOST = 20_000
+FILTERS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,9 +110,7 @@ def cifar100(data_dir: Path | None) -> Made:
     return probs.astype(np.float64), labels[rest], data.classes
 
 
-def _patch_features(
-    images: npt.NDArray[np.uint8], rng: np.random.Generator, n_filters: int = 256
-) -> FloatArray:
+def _patch_features(images: npt.NDArray[np.uint8], rng: np.random.Generator) -> FloatArray:
     """Quadrant sums of rectified responses to whitened patches of 6 x 6 pixels."""
     size, stride = 6, 2
     # (N, 3, 32, 32) or (N, 32, 32, 3)
@@ -129,14 +128,14 @@ def _patch_features(
     mean = some.mean(axis=0)
     values, vectors = np.linalg.eigh(np.cov(some.T))
     whiten = vectors @ np.diag(1 / np.sqrt(values + 0.1)) @ vectors.T
-    filters = (some[rng.choice(len(some), n_filters, replace=False)] - mean) @ whiten
+    filters = (some[rng.choice(len(some), FILTERS, replace=False)] - mean) @ whiten
     filters /= np.linalg.norm(filters, axis=1, keepdims=True)
-    found = np.empty((n, 8 * n_filters))
+    found = np.empty((n, 8 * FILTERS))
     half = across // 2
     for start in range(0, n, 200):
         block = view[start : start + 200]
         response = (((patches(block) - mean) @ whiten) @ filters.T).reshape(
-            len(block), across, across, n_filters
+            len(block), across, across, FILTERS
         )
         parts = [
             np.maximum(sign * response[:, rows, columns] - 0.25, 0).sum(axis=(1, 2))

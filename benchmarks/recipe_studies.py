@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.pages import DOCS, Row, read
 from untrue.losses.registry import CROSS_ENTROPY, label_of
@@ -62,9 +61,9 @@ class Study:
         return self.repetitions >= LEAST_REPETITIONS
 
 
-def studies(place: Path = COMPARED) -> list[Study]:
+def studies() -> list[Study]:
     """The comparisons whose rows are there."""
-    found = (compared(path.parent.name, read(path)) for path in sorted(place.glob("*/rows.csv")))
+    found = (compared(path.parent.name, read(path)) for path in sorted(COMPARED.glob("*/rows.csv")))
     return [study for study in found if study is not None]
 
 

@@ -46,7 +46,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue import newton, reference
-from untrue.checks import check_number
+from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError, DataError, MissingDependencyError
 from untrue.metrics.probabilities import softmax
 from untrue.penalty import ExamplePenalty, Penalty
@@ -347,8 +347,7 @@ def _metric(
 ) -> Metric:
     costs, unmatched = _read_penalty(penalty, classes)
     _check(library, loss, alpha)
-    if measure not in get_args(Measure):
-        raise ArgumentError(f"`measure` must be 'loss' or 'cost'; got {measure!r}.")
+    check_choice("measure", measure, get_args(Measure))
     return Metric(library, costs, loss, float(alpha), measure, raw, unmatched)
 
 
@@ -357,6 +356,5 @@ def _check(library: Library, loss: Loss, alpha: float) -> None:
         raise MissingDependencyError(
             f'{library} is not installed. Run: pip install "untrue[boosting]"'
         )
-    if loss not in get_args(Loss):
-        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+    check_choice("loss", loss, get_args(Loss))
     check_number("alpha", alpha, 0.0, 1.0)

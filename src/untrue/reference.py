@@ -31,12 +31,12 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import check_number
+from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError
 
 Loss = Literal["bilinear", "log-bilinear"]
@@ -237,8 +237,7 @@ class _SetAside:
 
 def _read(logits: Any, target: Any, rows: Any, loss: Loss, alpha: float) -> _Problem:
     z, r, given = np.asarray(logits, np.float64), np.asarray(rows, np.float64), np.asarray(target)
-    if loss not in ("bilinear", "log-bilinear"):
-        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+    check_choice("loss", loss, get_args(Loss))
     check_number("alpha", alpha, 0.0, 1.0)
     if z.ndim != 2 or z.shape[1] == 0:
         raise ArgumentError(f"`logits` must have shape (N, k); got {z.shape}.")

@@ -109,7 +109,7 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
     assert "cross-entropy" not in shown
     assert "bilinear, alpha 0.5" in shown
     assert exit_code(["fit", "wine.csv", *words]) == 2
-    assert "m holds a model already; add --overwrite." in capsys.readouterr().err
+    assert "m holds a model already; add `overwrite=True` (--overwrite)." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,10 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
     [
         (["wine.csv", "--penalty", "costs.toml"], "Name the column to learn, `target` (--target)."),
         (["wine.csv", "--target", "vine"], "wine.csv has no column 'vine'; did you mean 'wine'?"),
-        (["wine.csv", "--target", "wine"], "needs to know what mistakes cost: --penalty"),
+        (
+            ["wine.csv", "--target", "wine"],
+            "needs to know what mistakes cost: give `penalty` (--penalty",
+        ),
         (
             ["wine.csv", "--target", "colour", "--penalty", "costs.toml"],
             "wine.csv: data row 1, column 'colour', is empty; expected a label.",

@@ -100,7 +100,7 @@ def test_abstaining_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]
             {"decide": "best"},
             "`decision` (--decide) must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'",
         ),
-        ({"abstain-cost": "1"}, "--abstain-cost belongs to --decide cost"),
+        ({"abstain-cost": "1"}, "(--abstain-cost) belongs to the decision"),
     ],
 )
 def test_wrong_use_is_one_sentence_and_nothing_is_written(

@@ -1,4 +1,4 @@
-"""A model that has learnt all there is to learn gives back the posterior it was trained on."""
+"""A model that has learned all there is to learn gives back the posterior it was trained on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PENALTIES = {
 }
 
 
-def learnt(counts: list[int], penalty: Penalty, loss: str, alpha: float, **options: Any) -> Any:
+def learned(counts: list[int], penalty: Penalty, loss: str, alpha: float, **options: Any) -> Any:
     """The probabilities at which the mean loss over `counts` examples of each class is least."""
     criterion = LOSSES[loss](penalty, alpha=alpha, **options)
     target = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
@@ -73,7 +73,7 @@ def test_the_minimiser_of_a_population_gives_its_posterior(
     rng = np.random.default_rng(len(name))
     counts = (1 + rng.multinomial(300, rng.dirichlet(np.ones(penalty.n_classes)))).tolist()
     eta = np.array(counts) / sum(counts)
-    p = learnt(counts, penalty, loss, alpha)
+    p = learned(counts, penalty, loss, alpha)
     assert np.abs(p - eta).max() > 1e-3, "the costs have moved what is said"
     found = posterior(p[None], penalty, alpha, loss, strict=True)
     np.testing.assert_allclose(found[0], eta, atol=1e-8, rtol=0)
@@ -89,7 +89,7 @@ def test_class_weights_and_smoothing_are_taken_out(
     counts, penalty = [50, 20, 10, 20], PENALTIES["rules"]
     weight = torch.tensor([1.0, 4.0, 0.5, 2.0], dtype=torch.float64) if weighed else None
     options = {"weight": weight, "label_smoothing": smoothing}
-    p = learnt(counts, penalty, loss, 0.4, **options)
+    p = learned(counts, penalty, loss, 0.4, **options)
     found = posterior(p[None], penalty, 0.4, loss, strict=True, **options)
     np.testing.assert_allclose(found[0], np.array(counts) / 100, atol=1e-8, rtol=0)
 
@@ -191,7 +191,7 @@ def test_deciding_on_the_posterior_counts_the_costs_once() -> None:
     rules = {("tumour", "benign"): 10.0, ("cyst", "benign"): 3.0}
     penalty = Penalty.from_rules(["tumour", "cyst", "benign"], rules)
     counts = [3, 8, 89]
-    p = learnt(counts, penalty, "log-bilinear", 0.5)
+    p = learned(counts, penalty, "log-bilinear", 0.5)
     eta = posterior(p[None], penalty, 0.5, "log-bilinear")
     assert decide(eta, penalty) == decide(np.array([counts]) / 100, penalty) == [2]
     assert decide(p[None], penalty) == [1]

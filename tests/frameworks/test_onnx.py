@@ -270,7 +270,7 @@ def test_wrong_use_is_one_line_and_writes_nothing(
         "`--format` must be onnx": ["--format", "pmml", "--out", str(tmp_path / "m.onnx")],
         "`--out` must end in .onnx": ["--out", str(tmp_path / "m.bin")],
         "must lie outside the model's folder": ["--out", str(folder / "m.onnx")],
-        "--abstain-cost belongs to --decide cost": [
+        "(--abstain-cost) belongs to the decision": [
             *("--abstain-cost", "1", "--out", str(tmp_path / "m.onnx"))
         ],
         "`pixels` must be uint8 or float32": [

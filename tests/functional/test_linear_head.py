@@ -32,12 +32,12 @@ def small_blocks(monkeypatch) -> None:
     monkeypatch.setattr(head_blocks, "MOST_ROWS", 4)
 
 
-def draw(dtype=torch.float64, learnt=(True, True, True)):
+def draw(dtype=torch.float64, learned=(True, True, True)):
     torch.manual_seed(0)
     given = [torch.randn(N, D), torch.randn(K, D), torch.randn(K)]
     y = torch.arange(N) % K
     return [
-        x.to(dtype).requires_grad_(is_learnt) for x, is_learnt in zip(given, learnt, strict=True)
+        x.to(dtype).requires_grad_(is_learned) for x, is_learned in zip(given, learned, strict=True)
     ], y
 
 
@@ -98,16 +98,16 @@ def test_probabilities_as_targets(name, reduction) -> None:
 
 
 @every_loss
-@pytest.mark.parametrize("learnt", list(itertools.product([True, False], repeat=3)))
-def test_what_is_frozen_has_no_gradient(name, learnt) -> None:
-    given, y = draw(learnt=learnt)
-    if any(learnt):
+@pytest.mark.parametrize("learned", list(itertools.product([True, False], repeat=3)))
+def test_what_is_frozen_has_no_gradient(name, learned) -> None:
+    given, y = draw(learned=learned)
+    if any(learned):
         assert_same(name, given, y, FORMS["dense"])
     value = PAIRS[name][0](*given, y, FORMS["dense"])
-    assert value.requires_grad == any(learnt)
-    value = value if any(learnt) else value.requires_grad_()
+    assert value.requires_grad == any(learned)
+    value = value if any(learned) else value.requires_grad_()
     value.backward()
-    assert [x.grad is not None for x in given] == list(learnt)
+    assert [x.grad is not None for x in given] == list(learned)
 
 
 @every_loss
@@ -200,7 +200,7 @@ def test_autocast(name) -> None:
 
 @every_loss
 def test_transforms_and_recorders_see_plain_operations(name) -> None:
-    given, y = draw(learnt=(False,) * 3)
+    given, y = draw(learned=(False,) * 3)
 
     def loss(w):
         return PAIRS[name][0](given[0], w, given[2], y, FORMS["tree"])

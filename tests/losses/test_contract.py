@@ -120,7 +120,7 @@ def test_gradients_pass_gradcheck_twice(make, draw, reduction) -> None:
         assert torch.autograd.gradgradcheck(loss, (z, y))
 
 
-def test_soft_targets_can_be_learnt_too(make, draw) -> None:
+def test_soft_targets_can_be_learned_too(make, draw) -> None:
     loss = make()
     if takes_soft(loss):
         z, y = draw(3, K, soft=True, loss=loss)

@@ -75,7 +75,7 @@ def test_what_a_node_decision_refuses(model: Path) -> None:
         predict(flat.model, x, decision="node")
     assert predict(flat.model, x, decision="node", hierarchy=TREE).actions is not None
     assert set(flat.predict(x, decision="node", hierarchy=TREE)) & {"pet", "fish"}
-    with pytest.raises(ArgumentError, match="belongs to --decide node"):
+    with pytest.raises(ArgumentError, match="belongs to the decision 'node'"):
         predict(flat.model, x, hierarchy=TREE)
     with pytest.raises(ArgumentError, match="nodes cost by the hierarchy"):
         predict(model, x, decision="node", abstain_cost=0.5)

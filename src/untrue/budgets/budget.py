@@ -105,7 +105,8 @@ class Budget:
         if (self.kind == "cost") != (self.unit == "cost"):
             unit = "a cost, a plain number" if self.kind == "cost" else 'a share or "errors"'
             raise ArgumentError(f"{shown}: its limit must be {unit}; got {self.unit!r}.")
-        if (self.kind in _SIDES) != bool(self.true and self.predicted):
+        both, either = self.true and self.predicted, self.true or self.predicted
+        if not (both if self.kind in _SIDES else not either):
             raise ArgumentError(f"{shown}: a confusion, and nothing else, has two sides.")
         if self.kind == "precision" and self.unit == "errors":
             turned = dataclasses.replace(self, kind="confusion")

@@ -68,7 +68,7 @@ class Family:
         errors, of = np.zeros((2, rules, n_budgets), dtype=np.int64)
         score, total = np.zeros((2, rules))
         right, abstained = np.zeros((2, rules), dtype=np.int64)
-        costly = [b for b, each in enumerate(self.budgets) if each.budget.kind == "cost"]
+        costly = [b for b, budget in enumerate(self.budgets) if budget.budget.kind == "cost"]
         paid: dict[int, list[tuple[FloatArray, IntArray]]] = {b: [] for b in costly}
         true_sides = [int(budget.of[target].sum()) for budget in self.budgets]
         for t, given in enumerate(answers):

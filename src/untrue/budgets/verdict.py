@@ -64,18 +64,24 @@ class Verdict:
             found = f"an answer costs {self.rate:.3g} on average, in {self.of:,} examples"
         else:
             counted = "predictions" if self.budget.kind == "precision" else "examples"
-            found = f"{self.errors:,} of {self.of:,} {counted} ({self._shown(self.rate)})"
+            found = f"{self.errors:,} of {self.of:,} {counted} ({self.shown(self.rate)})"
         if self.confidence is None:
             return f"{self.budget}: {'kept' if self.kept else 'over'}; {found}."
         bounds = {
-            "kept": f"at most {self._shown(self.upper)}",
-            "broken": f"at least {self._shown(self.lower)}",
+            "kept": f"at most {self.shown(self.upper)}",
+            "broken": f"at least {self.shown(self.lower)}",
         }
         sure = f"{100 * self.confidence:g} % confidence"
-        both = f"lower bound {self._shown(self.lower)} and upper bound {self._shown(self.upper)}"
+        both = f"lower bound {self.shown(self.lower)} and upper bound {self.shown(self.upper)}"
         bound = bounds.get(self.ruling)
         known = f"with {sure} {bound}" if bound else f"{both}, each with {sure}"
         return f"{self.budget}: {self.ruling}; {found}; {known}."
 
-    def _shown(self, rate: float) -> str:
+    def as_dict(self) -> dict[str, float]:
+        """What was counted, and its bounds, for JSON."""
+        names = ("errors", "of", "rate", "lower", "upper", "limit")
+        return {name: getattr(self, name) for name in names}
+
+    def shown(self, rate: float) -> str:
+        """A rate in the budget's unit: a share in %, a cost as it is."""
         return f"{rate:.3g}" if self.budget.kind == "cost" else f"{100 * rate:.3g} %"

@@ -85,6 +85,7 @@ def audit(
     from untrue.penalty.files import load_any
     from untrue.report.document.page import write, write_text
     from untrue.report.own import audit as audit_page
+    from untrue.report.own.measures import FULL_MATRIX
     from untrue.tools.auditing.audit import audit as run_audit
     from untrue.tools.auditing.nodes import has_node_answers
     from untrue.tools.reading.hierarchies import read_hierarchy
@@ -136,7 +137,7 @@ def audit(
     )
     # Written before it is printed: whoever reads only the first lines still has the page.
     write_text(folder / "audit.json", numbers_text(found.as_dict()))
-    if found.penalty.n_classes <= audit_page.FULL_MATRIX:
+    if found.penalty.n_classes <= FULL_MATRIX:
         write_text(folder / "confusion.csv", audit_page.confusion_csv(found))
     page = write(audit_page.audit_page(found), folder / "page.html")
     where = console()

@@ -75,7 +75,7 @@ def decide(
                          row n is decided by those of example n. Or `Actions`, answers that need
                          not be classes: their indices are given
     abstain_cost         the price of not answering: -1 where even the least expected cost is above
-    priors, data_priors  shares of the classes where the model is used, and in the data it learnt
+    priors, data_priors  shares of the classes where the model is used, and in the data it learned
                          from, (k,) or {class: share}: p_i becomes p_i * priors_i / data_priors_i
     dim                  the dimension of the classes, as in the losses: (N, k, d1, ...) gives
                          (N, d1, ...). -1 for (..., k)

@@ -26,11 +26,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from untrue.checks import check_choice
 from untrue.decision.gmres import STEPS, gmres
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import (
@@ -112,7 +113,7 @@ def posterior(
     strict           raise, instead of warning, where a row is the answer to no posterior
     dim, binary      where the classes are, as in `untrue.decide`; the layout stays
 
-    Decide on these, and the costs count once: those in the loss only shape what is learnt. At
+    Decide on these, and the costs count once: those in the loss only shape what is learned. At
     strong alphas some rows have no posterior, or several, since the solution leaves the simplex:
     they are clipped, brought back to a sum of 1, and counted in a warning. (A negative part of less
     than 1e-6 is not counted.) In the precision of `probs`, but at least float32.
@@ -180,8 +181,7 @@ def invert(
     scores = read_scores(given, "probs", k)
     odds = _read_odds(alpha)
     smooth = _read_smoothing(label_smoothing)
-    if loss not in ("bilinear", "log-bilinear"):
-        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+    check_choice("loss", loss, get_args(Loss))
     weights = np.ones(k) if weight is None else _read_weight(weight, k)
     eps = precision(probs)
     found, outside = np.empty(scores.shape), np.zeros(len(scores), dtype=bool)

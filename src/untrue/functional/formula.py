@@ -73,7 +73,7 @@ def log1m_softmax(logits: Tensor, dim: int = -1) -> Tensor:
     others = logits.masked_fill(mask, -torch.inf)
     # Seen from the second likeliest, so that large logits do not round their differences away.
     second = others.detach().amax(dim, keepdim=True)
-    # Where all others are masked by -inf nothing is left to them, and nothing can be learnt.
+    # Where all others are masked by -inf nothing is left to them, and nothing can be learned.
     alone = second == -torch.inf
     second = second.masked_fill(alone, 0.0)
     others = others.masked_fill(alone, 0.0) - second

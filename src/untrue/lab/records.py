@@ -140,7 +140,8 @@ class RunResult:
     and one more with `config.calibrate`: `temperature` is the one under which the validation
     images are most probable, `ece` the expected calibration error on the test images before and
     after (a temperature does not change which label is the most probable);
-    `train_losses` and `validation_losses` (empty without validation) have one value per epoch;
+    `train_losses` (empty of trees) and `validation_losses` (empty without validation) have one
+    value per epoch;
     `best_epoch` (from 1) is the one whose weights were scored; `test_loss` is the mean
     cross-entropy on the test images; `train_images` were trained on after split and limits.
     `confidence` is how sure the answers of `confusion` are; `train_confusion` is the same matrix
@@ -179,7 +180,7 @@ class RunResult:
 
     @property
     def epochs_run(self) -> int:
-        return len(self.train_losses)
+        return max(len(self.train_losses), len(self.validation_losses))
 
     def decision(self, costs: PenaltySpec, *, calibrated: bool = False) -> Counts | None:
         """The confusion matrix of the least-expected-cost decision under `costs`, if scored."""

@@ -154,10 +154,8 @@ def stored(results: Iterable[RunResult], like: RunConfig, train_images: int) -> 
     """Seconds that finished runs of the same network would have taken with this run's images."""
     return [
         result.provenance.seconds
-        / (result.train_images * result.epochs_run)
+        / (result.train_images * max(result.config.setup.training.epochs, 1))
         * cost(like, train_images)
-        * result.epochs_run
-        / max(result.config.setup.training.epochs, 1)
         for result in results
         if result.status == "ok"
         and result.train_images * result.epochs_run > 0

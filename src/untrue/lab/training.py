@@ -163,8 +163,6 @@ def _train_trees(
         ),
         confusion=scored.confusion,
         decisions=scored.decisions,
-        # Trees note the loss of the validation part after each round, and no other.
-        train_losses=found.history.validation,
         validation_losses=found.history.validation,
         best_epoch=found.history.best_epoch,
         test_loss=scored.test_loss,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from torch import nn
 
+from untrue.checks import check_choice
 from untrue.errors import ArgumentError, BudgetError
 from untrue.losses.budgeted import BudgetedLoss, BudgetUpdate
 from untrue.metrics import expected_cost, total_error
@@ -63,8 +64,7 @@ class BestEpoch:
     def __init__(self, loss: BudgetedLoss, *, by: Literal["errors", "cost"] = "errors") -> None:
         if not isinstance(loss, BudgetedLoss):
             raise ArgumentError(f"`loss` must be a BudgetedLoss; got {type(loss).__name__}.")
-        if by not in ("errors", "cost"):
-            raise ArgumentError(f"`by` must be 'errors' or 'cost'; got {by!r}.")
+        check_choice("by", by, ("errors", "cost"))
         self.loss, self.by = loss, by
         self.epochs = 0
         self.kept: KeptEpoch | None = None

@@ -14,8 +14,7 @@ from torch import Tensor
 from untrue import functional
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, scaled_penalty
 from untrue.budgets.regions import GroupsLike
-from untrue.checks import check_confidence, check_number
-from untrue.errors import ArgumentError
+from untrue.checks import check_choice, check_confidence, check_number
 from untrue.functional.contract import as_penalty
 from untrue.losses.bilinear import MixedLoss
 from untrue.losses.scaled_costs import ScaledCosts
@@ -96,8 +95,7 @@ def budgeted_loss(
 
 
 def check_term(loss: str) -> None:
-    if loss not in TERMS:
-        raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+    check_choice("loss", loss, tuple(TERMS))
 
 
 class BudgetedLoss(MixedLoss):

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from untrue.checks import check_count
+from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError
 from untrue.functional.formula import Term
 from untrue.functional.linear_head import linear_loss
@@ -50,8 +50,7 @@ class LinearHeadLoss(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
-        if loss not in LOSSES:
-            raise ArgumentError(f"`loss` must be 'bilinear' or 'log-bilinear'; got {loss!r}.")
+        check_choice("loss", loss, tuple(LOSSES))
         if options.get("binary"):
             raise ArgumentError("`binary` is about one logit for two classes; a head has two.")
         check_count("in_features", in_features)

@@ -123,7 +123,7 @@ class ClassWeightedLoss(ClassLoss):
         if unseen:
             warnings.warn(
                 f"Mistakes about {listed(unseen)} cost nothing under this penalty, so nothing "
-                "will be learnt from their examples. Give every mistake some cost.",
+                "will be learned from their examples. Give every mistake some cost.",
                 UntrueWarning,
                 stacklevel=2,
             )

@@ -58,7 +58,7 @@ def cost_lower_bound(
     shares = costs / greatest
 
     def reached(mean: float) -> bool:
-        """Whether the capital of betting on more than 1 - `mean` stays too small."""
+        """Whether the capital of betting on more than 1 - `mean` is large enough."""
         won = _log_capital_above(counts, shares, of, 1.0 - mean)
         return won >= -math.log1p(-confidence)
 

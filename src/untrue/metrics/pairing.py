@@ -30,6 +30,11 @@ class PairedChange:
     expected_cost: Interval
     zone_errors: Interval
 
+    def as_dict(self) -> dict[str, dict[str, float]]:
+        """The three differences, for JSON."""
+        parts = ("accuracy", "expected_cost", "zone_errors")
+        return {name: getattr(self, name).as_dict() for name in parts}
+
 
 def paired_change(
     true: IntArray,
@@ -46,8 +51,8 @@ def paired_change(
 
     Under costs of each example, what is in the zone goes by the means of the true classes.
 
-    Examples are drawn again with both their answers. All three differences are means over the
-    examples, and examples that change alike are drawn as one: a resample is one multinomial draw.
+    Examples are drawn again with both their answers. Examples that change alike are drawn as
+    one: a resample is one multinomial draw.
     """
     both = (before >= 0) & (after >= 0)
     n, k = int(both.sum()), penalty.n_classes

@@ -64,6 +64,6 @@ def prior_shift(
     if unseen.any():
         raise ArgumentError(
             f"`data_priors` gives class {classes[int(np.argmax(unseen))]!r} no share, so nothing "
-            "was learnt of it; but `priors` expects it."
+            "was learned of it; but `priors` expects it."
         )
     return np.divide(here, there, out=np.zeros_like(here), where=there > 0)

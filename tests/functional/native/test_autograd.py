@@ -172,7 +172,7 @@ def test_lazily_negated_logits(loss, batch) -> None:
 
 
 @every_loss
-def test_what_is_learnt_besides_the_logits_keeps_its_gradient(loss, batch, used) -> None:
+def test_what_is_learned_besides_the_logits_keeps_its_gradient(loss, batch, used) -> None:
     """A weight, or an alpha: the kernel has no gradient for these."""
     z, y, costs = batch
     weight = torch.linspace(0.5, 1.5, K, requires_grad=True)

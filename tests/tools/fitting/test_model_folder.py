@@ -106,7 +106,9 @@ def test_costs_to_decide_by_come_back(
     assert load_model(saved).decision is None
     with pytest.raises(ArgumentError, match="needs a model whose decision was tuned"):
         predict(fitted.model, source, decision="tuned")
-    with pytest.raises(ArgumentError, match="--abstain-cost belongs to --decide cost; the tuned"):
+    with pytest.raises(
+        ArgumentError, match=r"abstain-cost\) belongs to the decision .*; the tuned"
+    ):
         predict(model, source, abstain_cost=0.5)
     (folder / "decision.json").write_text((folder / "penalty.json").read_text())
     with pytest.raises(DataError, match=r"decision\.json is not what was written with the model"):

@@ -143,8 +143,8 @@ def test_renamed_columns_and_text_for_numbers_are_reported(
     ("options", "message"),
     [
         ({"decision": "best"}, "must be 'argmax', 'cost', 'tuned' or 'node'; got 'best'"),
-        ({"abstain_cost": 1.0}, "--abstain-cost belongs to --decide cost"),
-        ({"penalty": Penalty.from_rules(["a", "b"], {})}, "--penalty belongs to --decide cost"),
+        ({"abstain_cost": 1.0}, r"\(--abstain-cost\) belongs to the decision"),
+        ({"penalty": Penalty.from_rules(["a", "b"], {})}, r"\(--penalty\) belongs to the decision"),
         ({"decision": "cost", "abstain_cost": -1.0}, "`abstain_cost` must be a number of at least"),
     ],
 )

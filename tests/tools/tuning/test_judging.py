@@ -43,7 +43,7 @@ def test_paths_go_from_safe_rules_to_the_plain_one_and_say_what_to_expect() -> N
     probs = doubtful(TRUE, 60)
     plain = found.plain_accuracy(probs)
     assert plain == pytest.approx(0.97)
-    for base, least in (("even", 3.9), ("penalty", 1.0)):
+    for base, least in (("equal", 3.9), ("penalty", 1.0)):
         candidate = found.candidate(Recipe(), base, probs, plain)  # type: ignore[arg-type]
         assert candidate.plain.setting == Setting(Recipe(), base)  # type: ignore[arg-type]
         strong = [trial.setting.multipliers or (1.0,) for trial in candidate.trials]
@@ -55,21 +55,23 @@ def test_paths_go_from_safe_rules_to_the_plain_one_and_say_what_to_expect() -> N
         assert (best.setting.multipliers or (1.0,))[0] >= least
         assert best.accuracy == pytest.approx(1.0)
         assert best.drop == pytest.approx(-3.0)
-    even = found.candidate(Recipe(), "even", probs, plain)
-    assert even.plain.verdicts[0].errors == 60
-    assert even.plain.failing > 0.99
-    assert not even.plain.met
-    assert set(even.shown()) <= set(even.trials)
-    assert {even.trials[0], even.plain, best_of(even.trials)} <= set(even.shown())
+    equal = found.candidate(Recipe(), "equal", probs, plain)
+    assert equal.plain.verdicts[0].errors == 60
+    assert equal.plain.failing > 0.99
+    assert not equal.plain.met
+    assert set(equal.shown()) <= set(equal.trials)
+    assert {equal.trials[0], equal.plain, best_of(equal.trials)} <= set(equal.shown())
 
 
 def test_the_held_out_part_decides_and_what_passes_is_taken() -> None:
     found = judge("tumour->benign <= 2%", TRUE, max_drop=5.0)
     probs = doubtful(TRUE, 60)
-    candidate = found.candidate(Recipe(), "even", probs, found.plain_accuracy(probs))
+    candidate = found.candidate(Recipe(), "equal", probs, found.plain_accuracy(probs))
     kept = found.confirm(candidate, probs, TRUE, plain=probs.argmax(axis=1))
     assert kept.holds
-    costs = decision_costs(Setting(Recipe(), "even", kept.multipliers), COSTS, found.budgets, COSTS)
+    costs = decision_costs(
+        Setting(Recipe(), "equal", kept.multipliers), COSTS, found.budgets, COSTS
+    )
     assert ((answers(probs, costs) == 1) & (TRUE == 0)).sum() == 0
     # The same paths on a part where tumours look like nothing but benign.
     worse = doubtful(TRUE, 60, doubt=0.0)
@@ -83,7 +85,7 @@ def test_a_rule_that_loses_too_many_right_answers_is_not_taken() -> None:
     probs = doubtful(TRUE, 60)
     # As many healthy people look as doubtful: finding the tumours costs them.
     probs[1000:1120] = probs[0]
-    candidate = found.candidate(Recipe(), "even", probs, found.plain_accuracy(probs))
+    candidate = found.candidate(Recipe(), "equal", probs, found.plain_accuracy(probs))
     assert best_of(candidate.trials) is None
     outcome = found.confirm(candidate, probs, TRUE, plain=probs.argmax(axis=1))
     assert outcome.shown
@@ -134,25 +136,25 @@ def test_decisions_are_by_the_costs_that_the_setting_names() -> None:
     assert costlier.cost("tumour", "benign") == 100.0
     assert decide(probs, COSTS).tolist() == [0, 1]
     assert decide(probs, costlier).tolist() == [0, 0]
-    even = costs(Recipe(), "even", (4.0, 1.0))
-    np.testing.assert_allclose(even.matrix(), [[0, 4, 1], [1, 0, 1], [1, 1, 0]])
-    half = costs(Recipe(), "even", (1.0, 2.0))
+    equal = costs(Recipe(), "equal", (4.0, 1.0))
+    np.testing.assert_allclose(equal.matrix(), [[0, 4, 1], [1, 0, 1], [1, 1, 0]])
+    half = costs(Recipe(), "equal", (1.0, 2.0))
     np.testing.assert_allclose(half.matrix(), 1 - np.eye(3) + COSTS.matrix() * 6 / 25)
     # A model trained by costs has its say in the class probabilities behind its scores.
-    np.testing.assert_allclose(costs(Recipe("bilinear", 0.3), "even").matrix(), 1 - np.eye(3))
+    np.testing.assert_allclose(costs(Recipe("bilinear", 0.3), "equal").matrix(), 1 - np.eye(3))
 
 
 def test_settings_are_reported_in_words() -> None:
     budgets = ("tumour->benign <= 1%", "zone <= 2%")
     description = described(
-        Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "even", (4.0, 1.0)), budgets
+        Setting(Recipe("bilinear", 0.6, (1.0, 2.0)), "equal", (4.0, 1.0)), budgets
     )
     assert description == (
         "training by bilinear, alpha 0.6 with the mistakes of zone 2 times as costly, predicting "
         "the class of least expected cost by equal costs, but with the mistakes of tumour->benign "
         "4 times as costly"
     )
-    costs = described(Setting(Recipe(), "even", (5.0,)), ("expected cost <= 1",))
+    costs = described(Setting(Recipe(), "equal", (5.0,)), ("expected cost <= 1",))
     assert costs == (
         "plain training, predicting the class of least expected cost by equal costs, but with the "
         "costs of the penalty added, with weight 4"

@@ -59,7 +59,7 @@ def test_a_budget_that_the_plain_model_is_not_shown_to_keep_is_kept_by_the_decis
     assert sum(result.kept for result in five) >= 4
     for result in five:
         assert result.trained == 0
-        assert result.setting.base == "even"
+        assert result.setting.base == "equal"
         assert result.sizes == (1078, 719)
         verdict = result.verdicts[0]
         # Each example stands once in what is bounded, whatever the number of seeds.
@@ -311,7 +311,7 @@ def test_a_model_trained_by_costs_is_decided_by_the_class_probabilities_behind_i
     by_alpha = {
         trial.setting.recipe: trial
         for trial in found.trials
-        if trial.setting.base == "even" and not trial.setting.multipliers
+        if trial.setting.base == "equal" and not trial.setting.multipliers
     }
     plain = by_alpha.pop(next(recipe for recipe in by_alpha if recipe.alpha == 0))
     # By the scores themselves the costs would be counted here, and few be called 0.

@@ -220,7 +220,7 @@ def _are_ordinary(logits: Tensor, target: Tensor) -> bool:
 
 
 def _is_weight(weight: Tensor, k: int) -> bool:
-    """Whether these are class weights that are not learnt."""
+    """Whether these are class weights that are not learned."""
     return (
         type(weight) in ORDINARY
         and weight.is_cpu

@@ -17,7 +17,7 @@ from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.sweep.arms import Arm
 
 
-def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column, ...]:
+def columns(comparison: Comparison) -> tuple[Column, ...]:
     """Expected cost, total error and costly errors, each with its paired difference."""
     costly, form = comparison.costly, comparison.cost_form
     unit, points = (" (%)", " (points)") if costly.unit == "%" else ("", "")
@@ -29,7 +29,7 @@ def columns(comparison: Comparison, *, differences: bool = True) -> tuple[Column
             Column(f"difference in {costly.short}{points}", f"+{costly.form}"),
         ),
     ]
-    return tuple(column for pair in found for column in pair[: 2 if differences else 1])
+    return tuple(column for pair in found for column in pair)
 
 
 def methods_table(comparison: Comparison) -> Table:

@@ -59,7 +59,10 @@ STYLE: dict[str, Any] = {
 }
 
 
-def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Path]:
+DOTS = 150  # an inch of a PNG
+
+
+def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
     """Write `stem`.svg and `stem`.png; their folder is made when absent."""
     matplotlib = need("matplotlib", "Drawing figures as files")
     agg = need("matplotlib.backends.backend_agg", "Drawing figures as files")
@@ -71,7 +74,7 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        sheet = _sheet(figure, dpi)
+        sheet = _sheet(figure)
         canvas = agg.FigureCanvasAgg(sheet)
         # Placing everything takes most of the time, and is the same for both files.
         placing = sheet.get_layout_engine()
@@ -93,10 +96,10 @@ def save(figure: Figure, stem: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
     )
 
 
-def _sheet(figure: Figure, dpi: int) -> Sheet:
+def _sheet(figure: Figure) -> Sheet:
     width, height = _size(figure)
     sheet: Sheet = need("matplotlib.figure", "Drawing figures as files").Figure(
-        figsize=(width, height), dpi=dpi, layout="constrained"
+        figsize=(width, height), dpi=DOTS, layout="constrained"
     )
     sheet.suptitle(figure.title, fontsize=12, fontweight="bold")
     if isinstance(figure, Curves):

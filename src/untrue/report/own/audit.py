@@ -15,13 +15,21 @@ from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.measures import MEASURES, column_range, costliest, shown, signed
+from untrue.report.own.measures import (
+    FULL_MATRIX,
+    MEASURES,
+    column_range,
+    costliest,
+    outlined,
+    shown,
+    signed,
+    zone_words,
+)
 from untrue.tools.auditing.audit import AuditResult
 from untrue.tools.reading.hierarchies import group_order
 
 # A heat map of more classes than this shows those with the most errors only.
 MOST_CLASSES = 120
-FULL_MATRIX = 2000
 MOST_CONFUSIONS = 10
 
 
@@ -41,20 +49,11 @@ def summary_table(found: AuditResult) -> Table:
     return Table(
         f"{found.summary.n:,} prediction{'s' * (found.summary.n != 1)} of "
         f"{found.penalty.n_classes} classes",
-        f"In brackets: 95 % bootstrap intervals. {zone_sentence(found)}".strip(),
+        f"In brackets: 95 % bootstrap intervals. {zone_words(found.zone_above)}".strip(),
         tuple(columns),
         tuple(rows),
         strong=frozenset({0, 1}),
     )
-
-
-def zone_sentence(found: AuditResult) -> str:
-    """What the zone is, in words; nothing where mistakes have no costs."""
-    if found.zone_above is None:
-        return ""
-    if found.zone_above == 0:
-        return "The zone: the mistakes that cost anything."
-    return f"The zone: the mistakes that cost more than {number(found.zone_above)}."
 
 
 def decision_table(found: AuditResult) -> Table | None:
@@ -181,8 +180,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         zone = None if zone is None else zone[square]
         blocks = _blocks(found.groups[order], found.group_names)
     title = "By cost" if cost else "By count"
-    if zone is not None and not 0 < zone.sum() <= 0.5 * k * (k - 1):
-        zone = None  # an outline around nearly everything, or nothing, is no help
+    zone = outlined(zone)
     see = (
         "Each cell is what its errors cost in all: the darkest are where to start."
         if cost

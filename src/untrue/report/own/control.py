@@ -16,15 +16,14 @@ def budgets_table(rule: DecisionRule) -> Table:
     found = rule.guarantee
     rows: list[tuple[Cell, ...]] = []
     for b, verdict in enumerate(found.verdicts):
-        cost = verdict.budget.kind == "cost"
         rows.append(
             (
                 str(verdict.budget),
                 verdict.errors,
                 verdict.of,
-                _shown(verdict.rate, cost),
-                _shown(verdict.upper, cost),
-                _shown(found.plain.rates[b], cost),
+                verdict.shown(verdict.rate),
+                verdict.shown(verdict.upper),
+                verdict.shown(found.plain.rates[b]),
             )
         )
     return Table(
@@ -144,8 +143,7 @@ def tested_table(found: Guarantee) -> Table:
     for t, each in enumerate(found.tested):
         step = 1 + t - next(i for i, other in enumerate(found.tested) if other.path == each.path)
         rates = ", ".join(
-            _shown(rate, verdict.budget.kind == "cost")
-            for rate, verdict in zip(each.rates, found.verdicts, strict=True)
+            verdict.shown(rate) for rate, verdict in zip(each.rates, found.verdicts, strict=True)
         )
         rows.append(
             (
@@ -239,7 +237,3 @@ def _promise(rule: DecisionRule) -> str:
 def _path(found: Guarantee) -> list[TestedRule]:
     """The rules of the path that the chosen one is on."""
     return [each for each in found.tested if each.path == found.rule.path]
-
-
-def _shown(rate: float, cost: bool) -> str:
-    return f"{rate:.3g}" if cost else f"{100 * rate:.3g} %"

@@ -14,7 +14,16 @@ from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
-from untrue.report.own.measures import MEASURES, by_columns, costliest, shown, signed
+from untrue.report.own.measures import (
+    FULL_MATRIX,
+    MEASURES,
+    by_columns,
+    costliest,
+    outlined,
+    shown,
+    signed,
+    zone_words,
+)
 from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.training.progress import History
 
@@ -74,12 +83,6 @@ def changes_table(found: FitResult) -> Table | None:
 def _marked(found: FitResult, variant: Variant) -> str:
     """The name of a row, with a star if it is the model in the folder: bold is lost in a log."""
     return f"{variant.name} *" if variant is found.variant else variant.name
-
-
-def zone_words(above: float) -> str:
-    """What the zone is."""
-    least = "anything" if above == 0 else f"more than {number(above)}"
-    return f"The zone: the mistakes that cost {least}."
 
 
 def lead(found: FitResult) -> str:
@@ -182,13 +185,7 @@ def metrics(found: FitResult) -> dict[str, Any]:
 def _variant_numbers(variant: Variant) -> dict[str, Any]:
     numbers: dict[str, Any] = {"name": variant.name, "summary": variant.summary.as_dict()}
     if variant.change is not None:
-        parts = {
-            n: getattr(variant.change, n) for n in ("accuracy", "expected_cost", "zone_errors")
-        }
-        numbers["change"] = {
-            n: {"value": part.value, "low": part.low, "high": part.high}
-            for n, part in parts.items()
-        }
+        numbers["change"] = variant.change.as_dict()
     return numbers
 
 
@@ -224,10 +221,7 @@ def _change_figure(found: FitResult, plain: Variant, kept: Variant) -> Change:
 def _confusion(found: FitResult, variants: list[Variant]) -> Confusion:
     penalty = found.model.penalty
     k = penalty.n_classes
-    zone = None
-    if k <= 2000:
-        mask = penalty.matrix() > found.zone_above
-        zone = mask if 0 < mask.sum() <= 0.5 * k * (k - 1) else None
+    zone = outlined(penalty.matrix() > found.zone_above) if k <= FULL_MATRIX else None
     figure = Confusion(
         "Errors on the test part",
         "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from untrue.metrics import Interval, Summary
+from untrue.metrics.inputs import BoolArray
 from untrue.penalty import FormulaPenalty
+from untrue.report.document.styles import number
 from untrue.report.document.tables import Column, Table
 from untrue.tools.reading.row_costs import formulas_in_words
 
@@ -21,6 +23,8 @@ class Measure:
     digits: str = ".2f"
 
 
+# A penalty of more classes is not shown as a matrix.
+FULL_MATRIX = 2000
 MEASURES = (
     Measure("accuracy", "accuracy (%)", 100.0),
     Measure("expected_cost", "cost of an answer", digits=".3g"),
@@ -41,6 +45,21 @@ def column_range(columns: Sequence[str]) -> str:
     ("'prob_a' to 'prob_c'", "'score'")
     """
     return repr(columns[0]) if len(columns) == 1 else f"{columns[0]!r} to {columns[-1]!r}"
+
+
+def zone_words(above: float | None) -> str:
+    """What the zone is; nothing where mistakes have no costs."""
+    if above is None:
+        return ""
+    least = "anything" if above == 0 else f"more than {number(above)}"
+    return f"The zone: the mistakes that cost {least}."
+
+
+def outlined(zone: BoolArray | None) -> BoolArray | None:
+    """The zone to outline; None where that would be around nearly everything, or nothing."""
+    if zone is None or not 0 < zone.sum() <= 0.5 * len(zone) * (len(zone) - 1):
+        return None
+    return zone
 
 
 def shown(measure: Measure, summary: Summary) -> str | None:

@@ -15,9 +15,9 @@ from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.audit import FULL_MATRIX, dense_counts
+from untrue.report.own.audit import dense_counts
 from untrue.report.own.control import tested_path
-from untrue.report.own.measures import by_columns, signed
+from untrue.report.own.measures import FULL_MATRIX, by_columns, outlined, signed
 from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.tuning.judging import Trial
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
@@ -191,17 +191,13 @@ def metrics(found: TuneResult) -> dict[str, Any]:
         "held_out_drawn": found.model.training["tuned"]["held_out"],
         "seed": found.guarantee.seed,
         "accuracy": found.accuracy,
-        "accuracy_change": {
-            "value": found.change.value,
-            "low": found.change.low,
-            "high": found.change.high,
-        },
+        "accuracy_change": found.change.as_dict(),
         "budgets": [
             {
                 "budget": str(verdict.budget),
-                "validation": _numbers(verdict.validation),
-                "held_out": _numbers(verdict.held_out),
-                "plain": _numbers(verdict.plain),
+                "validation": verdict.validation.as_dict(),
+                "held_out": verdict.held_out.as_dict(),
+                "plain": verdict.plain.as_dict(),
             }
             for verdict in found.verdicts
         ],
@@ -216,16 +212,11 @@ def metrics(found: TuneResult) -> dict[str, Any]:
                 "chance_to_fail": min(trial.failing, 1.0),
                 "accuracy": trial.accuracy,
                 "expected_cost": trial.expected_cost,
-                "budgets": [_numbers(verdict) for verdict in trial.verdicts],
+                "budgets": [verdict.as_dict() for verdict in trial.verdicts],
             }
             for trial in found.trials
         ],
     }
-
-
-def _numbers(verdict: Verdict) -> dict[str, Any]:
-    names = ("errors", "of", "rate", "upper", "limit")
-    return {name: getattr(verdict, name) for name in names}
 
 
 def _frontier(found: TuneResult, b: int) -> Curves:
@@ -296,7 +287,7 @@ def _confusion(found: TuneResult) -> Confusion:
     if k <= FULL_MATRIX:
         masks = [budget.mask() for budget in found.budgets if budget.budget.kind != "cost"]
         every = np.logical_or.reduce([np.zeros((k, k), dtype=bool), *masks])
-        zone = every if 0 < every.sum() <= 0.5 * k * (k - 1) else None
+        zone = outlined(every)
     figure = Confusion(
         "Errors on the held-out part",
         "Darker is more errors"

@@ -117,7 +117,7 @@ def against_alpha(
     return series
 
 
-def runs(collected: Collected, arm: Arm, *, small_count: int | None = None) -> dict[int, RunResult]:
+def runs(collected: Collected, arm: Arm) -> dict[int, RunResult]:
     """The finished runs of an arm by seed."""
     found = {}
     for result in collected.results:
@@ -125,7 +125,7 @@ def runs(collected: Collected, arm: Arm, *, small_count: int | None = None) -> d
         size = config.penalty.zone_size if config.penalty else 0
         if (
             (config.loss, config.alpha) == (arm.loss, arm.alpha)
-            and config.small_count == small_count
+            and config.small_count is None
             and (config.is_baseline or (arm.zone_size or 0) == size)
         ):
             found[config.seed] = result

@@ -101,16 +101,7 @@ class AuditResult:
             "zone_above": self.zone_above,
             "summary": self.summary.as_dict(),
             "budgets": [
-                {
-                    "budget": str(verdict.budget),
-                    "ruling": verdict.ruling,
-                    "errors": verdict.errors,
-                    "of": verdict.of,
-                    "rate": verdict.rate,
-                    "lower": verdict.lower,
-                    "upper": verdict.upper,
-                    "limit": verdict.limit,
-                }
+                {"budget": str(verdict.budget), "ruling": verdict.ruling, **verdict.as_dict()}
                 for verdict in self.verdicts
             ],
         }
@@ -119,14 +110,7 @@ class AuditResult:
             content["least_expected_cost"] = {
                 "summary": self.decision.summary.as_dict(),
                 "changed": change.changed,
-                "change": {
-                    name: {"value": part.value, "low": part.low, "high": part.high}
-                    for name, part in (
-                        ("accuracy", change.accuracy),
-                        ("expected_cost", change.expected_cost),
-                        ("zone_errors", change.zone_errors),
-                    )
-                },
+                "change": change.as_dict(),
             }
         return content
 

@@ -63,10 +63,7 @@ class NodeAudit:
             "predicted": self.columns[1],
             "n": self.n,
             "abstained": self.abstained,
-            "measures": {
-                name: {"value": part.value, "low": part.low, "high": part.high}
-                for name, part in self.measures.items()
-            },
+            "measures": {name: part.as_dict() for name, part in self.measures.items()},
             "answers": [[classes[i], actions[j], count] for i, j, count in found],
         }
 
@@ -115,7 +112,9 @@ def audit_nodes(
     file = open_table(Path(path), delimiter=delimiter)
     columns = choose(file, hierarchy.classes, truth=truth, predicted=predicted)
     if columns.predicted is None:
-        raise ArgumentError(f"{path} has no column of answers; name it with --predicted.")
+        raise ArgumentError(
+            f"{path} has no column of answers; name it with `predicted` (--predicted)."
+        )
     table = read_table(file, {columns.truth: "label", columns.predicted: "label"})
     true = positions(
         *codes(table, columns.truth, file),

@@ -297,8 +297,9 @@ def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalt
     if penalty is None:
         if loss != PLAIN:
             raise ArgumentError(
-                f"The loss {loss!r} needs to know what mistakes cost: --penalty FILE (make one "
-                "with `untrue penalty new`), or --loss cross-entropy for a plain model."
+                f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty "
+                "FILE; make one with `untrue penalty new`), or the loss cross-entropy for a plain "
+                "model."
             )
         penalty = Penalty.from_rules(sorted(_present(source.labels)), {}, default=1.0)
     elif not isinstance(penalty, Penalty | FormulaPenalty):

@@ -94,7 +94,7 @@ def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path
             "another folder."
         )
     if not overwrite:
-        raise ArgumentError(f"{folder} holds a model already; add --overwrite.")
+        raise ArgumentError(f"{folder} holds a model already; add `overwrite=True` (--overwrite).")
 
 
 def foreign_file(folder: Path) -> Path | None:

@@ -147,14 +147,17 @@ def node_actions(model: Model, decision: str, hierarchy: Hierarchy | None) -> Ac
     """The nodes that may be answered, in the order of the model's classes."""
     if decision != "node":
         if hierarchy is not None:
-            raise ArgumentError("--hierarchy belongs to --decide node.")
+            raise ArgumentError(
+                "`hierarchy` (--hierarchy) belongs to the decision 'node' (--decide node)."
+            )
         return None
     if hierarchy is None and isinstance(model.penalty, TreePenalty):
         hierarchy = model.penalty.hierarchy
     if hierarchy is None:
         raise ArgumentError(
-            "--decide node answers with nodes of a hierarchy, and the model's costs are by none: "
-            "give --hierarchy FILE, or fit with costs by one (`untrue penalty new --hierarchy`)."
+            "The decision 'node' answers with nodes of a hierarchy, and the model's costs are by "
+            "none: give `hierarchy` (--hierarchy FILE), or fit with costs by one (`untrue penalty "
+            "new --hierarchy`)."
         )
     if hierarchy.classes != model.classes:
         raise ArgumentError(
@@ -190,16 +193,21 @@ def check_decision(
         )
     if decision == "tuned" and model.decision is None:
         raise ArgumentError(
-            "--decide tuned needs a model whose decision was tuned; this one decides by argmax."
+            "The decision 'tuned' needs a model whose decision was tuned; this one decides by "
+            "argmax."
         )
     if decision != "cost" and (abstain_cost is not None or penalty is not None):
-        what = "--abstain-cost" if abstain_cost is not None else "--penalty"
+        what = (
+            "`abstain_cost` (--abstain-cost)"
+            if abstain_cost is not None
+            else "`penalty` (--penalty)"
+        )
         why = {
             "argmax": "argmax asks for no costs",
             "tuned": "the tuned costs are fixed",
             "node": "nodes cost by the hierarchy",
         }[decision]
-        raise ArgumentError(f"{what} belongs to --decide cost; {why}.")
+        raise ArgumentError(f"{what} belongs to the decision 'cost' (--decide cost); {why}.")
 
 
 def _as_source(model: Model, data: Any) -> Source:

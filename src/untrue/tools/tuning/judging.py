@@ -24,7 +24,7 @@ from untrue.penalty import FormulaPenalty, Penalty
 from untrue.penalty.dense import off_diagonal
 from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.row_costs import RowCosts
-from untrue.tools.tuning.setting import Base, Setting, even_budgets, even_costs
+from untrue.tools.tuning.setting import Base, Setting, equal_budgets, equal_costs
 from untrue.tools.tuning.trainer import Recipe
 
 # The search continues with stronger means while the chance that the held-out part fails to show
@@ -113,10 +113,10 @@ class Judge:
 
     @property
     def bases(self) -> tuple[Base, ...]:
-        """The costs a decision may start from; "even" alone if the penalty charges all the same."""
+        """The costs a decision may start from; "equal" alone if all mistakes cost the same."""
         if self.rows is not None or self.penalty.n_classes > MOST_CLASSES:
-            return ("even", "penalty")
-        return ("even", "penalty") if np.ptp(off_diagonal(self.penalty.matrix())) else ("even",)
+            return ("equal", "penalty")
+        return ("equal", "penalty") if np.ptp(off_diagonal(self.penalty.matrix())) else ("equal",)
 
     def family(self, base: Base, rows: RowCosts | None) -> Family:
         """The rules of a base, for examples with these costs; compared by right answers."""
@@ -125,10 +125,10 @@ class Judge:
             return Family(self.penalty, self.budgets, None, by_cost=False, each=each)
         return Family(
             self.penalty,
-            even_budgets(self.budgets, self.penalty),
+            equal_budgets(self.budgets, self.penalty),
             None,
             by_cost=False,
-            base=even_costs(self.penalty),
+            base=equal_costs(self.penalty),
             each=each,
         )
 

@@ -46,12 +46,11 @@ def part(
 
     given  marks a held-out part that is there already
     """
-    if repetitions < 2:
+    if check_count("repetitions", repetitions, most=MOST_REPETITIONS) < 2:
         raise ArgumentError(
             "`repetitions` must be at least 2: each example is judged by a model that has not "
             f"learned from it; got {repetitions}."
         )
-    check_count("repetitions", repetitions, most=MOST_REPETITIONS)
     check_number("test_share", test_share, 0, 0.9, ends=False)
     check_seed(seed)
     if given is None and len(labels) > 1:
@@ -64,7 +63,9 @@ def part(
     fold = _assigned(own, repetitions, seed)
     folds = []
     for r in range(repetitions):
-        inner = split_by_share(own, validation_share=watch_share, held_out=fold == r, seed=seed + r)
+        inner = split_by_share(
+            own, validation_share=watch_share, held_out=fold == r, seed=(seed + r) % 2**32
+        )
         folds.append(
             Split(development[inner.train], development[inner.validation], development[inner.test])
         )

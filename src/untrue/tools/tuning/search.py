@@ -126,9 +126,9 @@ def search(
 
 def _decisions(log: _Log, probs: FloatArray) -> Candidate | None:
     """The plain model: as it is, by the penalty, then with multipliers."""
-    even = log.judge.candidate(Recipe(), "even", probs, log.plain)
-    best = log.step("The plain model", [even], plain=True)
-    candidates = [even]
+    equal = log.judge.candidate(Recipe(), "equal", probs, log.plain)
+    best = log.step("The plain model", [equal], plain=True)
+    candidates = [equal]
     if best is None and "penalty" in log.judge.bases:
         by_costs = log.judge.candidate(Recipe(), "penalty", probs, log.plain)
         candidates.append(by_costs)
@@ -189,7 +189,7 @@ def _plainest(log: _Log, recipe: Recipe) -> Trial:
     return next(
         candidate.plain
         for candidate, _ in log.candidates
-        if (candidate.recipe, candidate.base) == (recipe, "even")
+        if (candidate.recipe, candidate.base) == (recipe, "equal")
     )
 
 

@@ -16,21 +16,21 @@ from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.row_costs import RowCosts
 from untrue.tools.tuning.trainer import Recipe
 
-Base = Literal["even", "penalty"]
+Base = Literal["equal", "penalty"]
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """How a model is trained, and how its class probabilities are answered.
 
-    base         "even": all mistakes cost the same, so the most probable class is answered;
+    base         "equal": all mistakes cost the same, so the most probable class is answered;
                  "penalty": least expected cost by the penalty
     multipliers  one for each budget: how many times costlier its mistakes are in the decision;
                  none where all are 1
     """
 
     recipe: Recipe
-    base: Base = "even"
+    base: Base = "equal"
     multipliers: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -43,21 +43,23 @@ class Setting:
         trained, parts = self.recipe, []
         if any(m != 1 for m in trained.multipliers):
             parts.append(f" (budgets x {_listed(trained.multipliers)})")
-        if self.base == "even" and not self.multipliers:
+        if self.base == "equal" and not self.multipliers:
             parts.append(", most probable class")
         else:
-            costs = "even costs" if self.base == "even" else "least cost"
+            costs = "equal costs" if self.base == "equal" else "least cost"
             times = f" with budgets x {_listed(self.multipliers)}" if self.multipliers else ""
             parts.append(f", {costs}{times}")
         return trained.name + "".join(parts)
 
 
-def even_costs(penalty: Penalty) -> Penalty:
+def equal_costs(penalty: Penalty) -> Penalty:
     """Costs of 1 for every mistake, over the same classes."""
     return Penalty.from_rules(list(penalty.classes), {}, default=1.0)
 
 
-def even_budgets(budgets: Sequence[ResolvedBudget], penalty: Penalty) -> tuple[ResolvedBudget, ...]:
+def equal_budgets(
+    budgets: Sequence[ResolvedBudget], penalty: Penalty
+) -> tuple[ResolvedBudget, ...]:
     """The same budgets where a mistake costs 1: that is what their multipliers scale.
 
     An expected cost is charged by the penalty over its mean.
@@ -84,10 +86,10 @@ def decision_costs(
         return times(stated, budgets, setting.multipliers)
     if setting == Setting(Recipe()):
         return None
-    even = even_costs(penalty)
+    equal = equal_costs(penalty)
     if not setting.multipliers:
-        return even
-    return scaled_penalty(even, even_budgets(budgets, penalty), setting.multipliers)
+        return equal
+    return scaled_penalty(equal, equal_budgets(budgets, penalty), setting.multipliers)
 
 
 def answers(
@@ -116,7 +118,7 @@ def described(setting: Setting, budgets: Sequence[object]) -> str:
     recipe = setting.recipe
     how = "plain training" if recipe.loss == PLAIN else f"training by {recipe.name}"
     how += _times(recipe.multipliers, budgets, " with")
-    if setting.base == "even" and not setting.multipliers:
+    if setting.base == "equal" and not setting.multipliers:
         return f"{how}, predicting the most probable class"
     costs = "the costs of the penalty" if setting.base == "penalty" else "equal costs"
     scaled = _times(setting.multipliers, budgets, ", but with")

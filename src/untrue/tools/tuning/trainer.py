@@ -126,7 +126,7 @@ class CachingTrainer:
     ) -> TrainingTask:
         penalty = self.costs(recipe.multipliers)
         name = f"{_shown(recipe)}, {which}"
-        seed = self.seed + offset
+        seed = (self.seed + offset) % 2**32
         return TrainingTask(name, recipe.loss, penalty, recipe.alpha, part, seed, weights)
 
     def _trained_or_kept(self, tasks: Sequence[TrainingTask]) -> list[Trained]:
