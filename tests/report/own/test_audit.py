@@ -12,7 +12,7 @@ import pytest
 from untrue import Hierarchy, Penalty
 from untrue.report.document.page import render
 from untrue.report.own import audit as audit_page
-from untrue.report.own.measures import costliest
+from untrue.report.own.measures import costliest, zone_words
 from untrue.tools.auditing.audit import AuditResult, audit
 
 
@@ -49,7 +49,7 @@ def test_calibrated_probabilities_make_the_decision_pay(tmp_path: Path) -> None:
     sentence = audit_page.decision_sentence(found)
     assert sentence == "Deciding by cost lowers the cost, with no training at all."
     assert "% of all cost is a taken for b." in audit_page.lead(found)
-    assert audit_page.zone_sentence(found) == "The zone: the mistakes that cost more than 1."
+    assert zone_words(found.zone_above) == "The zone: the mistakes that cost more than 1."
 
 
 def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_costs_that_are_all_alike_put_every_error_in_the_zone_and_change_nothing
     tmp_path: Path,
 ) -> None:
     found = audited(tmp_path, Penalty.from_rules(3, {}), *drawn(3, 200))
-    assert "the mistakes that cost anything" in audit_page.zone_sentence(found)
+    assert "the mistakes that cost anything" in zone_words(found.zone_above)
     assert "are the answers given" in audit_page.decision_sentence(found)
     assert found.summary.zone_errors == found.summary.errors
     figure = audit_page.confusion_figure(found, cost=False)
