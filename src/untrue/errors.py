@@ -69,6 +69,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
+def counted(n: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "round"), counted(2000, "round")
+    ('1 round', '2,000 rounds')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def listed(names: Iterable[object], most: int = 8, *, count: int | None = None) -> str:
     """Names with commas between, those beyond the first `most` counted.
 

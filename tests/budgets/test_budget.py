@@ -64,6 +64,7 @@ def test_a_text_is_read(text, budget) -> None:
         ("good<- <= 5%", "at character 8, '<= 5%': expected the true class: the name of a class"),
         ("good<-bad <= 3 errors", "it is 'bad->good <= 3 errors'"),
         ("a<-b->c <= 5%", "at character 5, '->c <= 5%': expected \"<=\""),
+        ("a->b <= 0.05", 'give a unit: "5%" is 0.05 of all, "0.05%" a hundredth of that'),
         ("a->b <= 5", '\'5\': give a unit: "5%" is a share, "5 errors" a count'),
         ("a->b <= -1%", "Budget 'a->b <= -1%': the limit must be 0 or more; got -1"),
         ("a->b <= 1e999%", "the limit must be 0 or more"),

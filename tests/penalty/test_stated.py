@@ -10,7 +10,7 @@ import pytest
 
 from untrue import Penalty
 from untrue.errors import PenaltyError
-from untrue.penalty.stated import examples_over, penalty_over
+from untrue.penalty.stated import class_names, examples_over, penalty_over
 
 WANTED = [[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
 LABELS = np.array(["ant", "bee", "cat"])
@@ -142,3 +142,8 @@ def test_labels_that_are_neither_names_nor_codes_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         penalty_over(None, labels, classes=classes)
+
+
+def test_codes_written_with_a_point_are_codes() -> None:
+    assert class_names(["1.0", "0.0"], ["bad", "good"]) == ["good", "bad"]
+    assert class_names(["1.0", "x"], ["1.0", "x"]) == ["1.0", "x"]

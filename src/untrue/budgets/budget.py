@@ -266,7 +266,10 @@ class _Reader:
             self._fail("an expected cost is a plain number, in the units of the penalty")
         if kind != "cost" and unit == "cost":
             self.at = start
-            self._fail(f'give a unit: "{found}%" is a share, "{found} errors" a count')
+            ways = f'"{found}%" is a share, "{found} errors" a count'
+            if 0 < number < 1:
+                ways = f'"{100 * number:.10g}%" is {found} of all, "{found}%" a hundredth of that'
+            self._fail(f"give a unit: {ways}")
         return number, unit
 
     def _take(self, pattern: re.Pattern[str]) -> str:

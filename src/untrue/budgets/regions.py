@@ -128,8 +128,8 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
         return TreePenalty(hierarchy, (heights > hierarchy.max_height - level).astype(np.float64))
     if not isinstance(groups, Mapping):
         raise ArgumentError(
-            f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy), "
-            "or a penalty from groups or from a hierarchy."
+            f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy; "
+            "--hierarchy FILE), or a penalty from groups or from a hierarchy."
         )
     group = read_groups(groups, penalty.n_classes, penalty.classes)
     members_of: dict[str, list[str]] = {}

@@ -47,7 +47,7 @@ def shortfall(
             needed = budget.examples_needed(verdict.limit, confidence)
             too_few = too_few or needed is None or verdict.of < needed
             failed.append(str(budget))
-            reasons.append(reason)
+            reasons.append(f"{budget}: {reason}" if len(budgets) > 1 else reason)
     if not failed:
         # Each would pass by itself at alpha, but not where several paths share it.
         failed = [str(budget) for budget in budgets]
@@ -60,7 +60,7 @@ def shortfall(
     if silence and not too_few:
         text += (
             f" Abstaining on about {100 * silence:.2g} % of the cases would keep "
-            f"{'them' if len(budgets) > 1 else 'it'} (`abstain`)."
+            f"{'them' if len(budgets) > 1 else 'it'} (`abstain`, --abstain)."
         )
     return text
 

@@ -178,6 +178,8 @@ def class_names(
     if classes is None:
         return names
     known = class_names(classes)
+    # A column of codes with gaps is written as 0.0, 1.0.
+    names = [name if name in known else re.sub(r"^(\d+)\.0+$", r"\1", name) for name in names]
     if len(set(known)) < len(known):
         raise ArgumentError(f"`classes` must name each class once; got {listed(known)}.")
     if set(known).issuperset(names):

@@ -65,8 +65,11 @@ def split_by_share(
     found = Split(*(np.sort(np.concatenate(part)).astype(np.int64) for part in parts))
     for name in ("train", "validation", "test"):
         if not len(getattr(found, name)):
+            different = len(np.unique(labels))
+            many = f" They have {different} different labels: is the target a number or a key?"
             raise DataError(
                 f"{len(labels)} examples are too few: none is left for the {name} part."
+                f"{many if different > len(labels) / 3 else ''}"
             )
     if len(np.unique(labels[found.train])) < 2:
         raise DataError("The training part must hold at least two classes; it holds one.")

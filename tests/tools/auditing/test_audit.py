@@ -202,3 +202,43 @@ def test_answers_of_a_rule_over_numbers_are_audited_by_it(names: list[int]) -> N
     rule = control(probs, true, [f"{names[0]}->* <= 20%"])
     found = audit(rule(probs), true, rule=rule)
     assert found.summary.accuracy == pytest.approx((rule(probs) == true).mean())
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    """Labels 0 and 1 with the probability of 1."""
+    rng = np.random.default_rng(0)
+    true = rng.random(400) < 0.6
+    score = np.clip(np.where(true, 0.8, 0.2) + rng.normal(0, 0.2, 400), 0.01, 0.99)
+    rows = [f"{int(t)},{s:.6f},{1 - s:.6f}" for t, s in zip(true, score, strict=True)]
+    file = tmp_path / "scored.csv"
+    file.write_text("\n".join(["truth,score,rest", *rows]) + "\n")
+    return file
+
+
+@pytest.mark.parametrize("probs", ["score", "rest,score"])
+def test_the_names_of_codes_say_the_order_of_the_columns(probs: str, scored: Path) -> None:
+    """Whatever the order of the classes of the penalty."""
+    for names in (["bad", "good"], ["good", "bad"]):
+        penalty = Penalty.from_rules(names, {("bad", "good"): 5.0})
+        found = audit(scored, penalty=penalty, probs=probs, classes=["bad", "good"])
+        assert found.summary.accuracy > 0.85
+
+
+def test_columns_that_are_clearly_those_of_other_classes_are_refused(scored: Path) -> None:
+    with pytest.raises(DataError, match="Give `classes`"):
+        audit(scored, penalty=Penalty.from_rules(["1", "0"], {}), probs="score")
+
+
+def test_calibration_is_measured_where_there_is_an_answer(tmp_path: Path) -> None:
+    rows = ["truth,predicted,prob_a,prob_b", "a,a,0.9,0.1", "b,b,0.2,0.8", "a,(abstained),0.4,0.6"]
+    (tmp_path / "some.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "answered.csv").write_text("\n".join(rows[:3]) + "\n")
+    some, answered = (audit(tmp_path / f"{name}.csv") for name in ("some", "answered"))
+    assert some.summary.ece == answered.summary.ece
+
+
+def test_answers_that_do_not_fit_the_probabilities_are_noted(tmp_path: Path) -> None:
+    rows = ["truth,predicted,prob_a,prob_b", "a,b,0.9,0.1", "b,a,0.2,0.8", "a,a,0.6,0.4"]
+    (tmp_path / "shuffled.csv").write_text("\n".join(rows) + "\n")
+    assert any("in the same order" in note for note in audit(tmp_path / "shuffled.csv").notes)

@@ -75,7 +75,7 @@ def test_what_cannot_be_learned_from_is_left_out_with_a_warning(tmp_path: Path) 
     assert schema == Schema(("x",), ())
     assert [str(each.message) for each in caught] == [
         "column 'key' is left out: nearly every row has a value of its own, as a name or a key has",
-        "column 'when' is left out: it holds date32[day] values, neither numbers nor categories",
+        "column 'when' is left out: it holds dates, neither numbers nor categories",
         "column 'empty' is left out: it has no values",
     ]
 
@@ -217,3 +217,19 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pa.csv, "read_csv", lambda *a, **b: read.append(a) or real(*a, **b))
     learned_features(file, "y")
     assert len(read) == 1
+
+
+def test_numbers_with_a_comma_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "credit.csv"
+    path.write_text("amount;risk\n639,0;good\n12,5;bad\n100,25;good\n")
+    with pytest.raises(DataError, match=r"'amount': numbers are written with a comma, .*'639,0'"):
+        learned_features(open_table(path, delimiter=";"), "risk")
+    found, _ = learned_features(open_table(path, delimiter=";"), "risk", categorical=["amount"])
+    assert found.schema.categories == ("amount",)
+
+
+def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "credit.csv"
+    path.write_bytes("purpose,risk\ncaf\u00e9,good\nbar,bad\n".encode("latin-1"))
+    with pytest.raises(DataError, match="the text is not UTF-8"):
+        learned_features(open_table(path), "risk")

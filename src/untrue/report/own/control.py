@@ -230,7 +230,7 @@ def _promise(rule: DecisionRule) -> str:
         "The true rate of every budget, on all cases like these and not only on those that were "
         f"seen, is within its limit; the procedure is wrong in at most {100 - sure:.3g} of 100 "
         "such files. New cases must come from where these came from. Check it on new cases with "
-        "their truth with untrue audit decided.csv --rule rule.json."
+        "their truth with `untrue audit decided.csv --rule rule.json`."
     )
 
 

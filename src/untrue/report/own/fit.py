@@ -122,7 +122,7 @@ def _cheapest(found: FitResult) -> str:
     if best.name.removesuffix(LEAST_COST) != kept.name:
         steps.append("fit with --loss cross-entropy")
     if best.by_cost:
-        steps.append("predict with --decide cost")
+        steps.append("predict with `--decide cost`")
     return f" {best.name.capitalize()} {words}: {', then '.join(steps)}."
 
 

@@ -232,15 +232,18 @@ def audit(
         cells, found = measured(read.predicted, abstained=abstained)
     else:
         few = read.probs.size <= MOST_FOR_HEIGHTS
+        # Where no answer was given, its probability is not measured either.
+        given = read.predicted >= 0 if abstained else slice(None)
+        probs_given, true_given = read.probs[given], read.true[given]
         cells, found = measured(
             read.predicted,
             abstained=abstained,
-            probs=read.probs,
-            true=read.true,
+            probs=probs_given,
+            true=true_given,
             bins=BINS,
             top=(1, 5) if few else (),
         )
-        calibration = reliability(read.probs, read.true)
+        calibration = reliability(probs_given, true_given)
     if read.probs is not None and above is not None:
         # Where no answer was given there is none to compare with.
         best = decide(read.probs, as_small_matrix(penalty) if read.each is None else read.each)

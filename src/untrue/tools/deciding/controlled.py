@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from untrue.budgets import Budget, DecisionRule, control
-from untrue.errors import BudgetError
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, named_for
 from untrue.tools.deciding.probability_file import read_probabilities
@@ -60,24 +61,17 @@ def control_file(
         penalty = named_for(penalty, read.classes)
     known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
     assert read.truth is not None
-    try:
-        rule = control(
-            read.probs,
-            read.true,
-            budgets=budgets,
-            penalty=penalty,
-            confidence=confidence,
-            abstain=abstain,
-            classes=read.classes,
-            groups=known_hierarchy,
-            zone_above=zone_above,
-            seed=seed,
-        )
-    except BudgetError as error:
-        raise BudgetError(str(error), by_name(error.closest)) from None
-    return ControlledFile(str(path), read.truth, read.columns, by_name(rule), read.notes)
-
-
-def by_name(rule: DecisionRule) -> DecisionRule:
-    """The rule with answers as a file has them: names of classes, not their positions."""
-    return replace(rule, answers="names")
+    assert read.true is not None
+    rule = control(
+        read.probs,
+        np.array(read.classes)[read.true],
+        budgets=budgets,
+        penalty=penalty,
+        confidence=confidence,
+        abstain=abstain,
+        classes=read.classes,
+        groups=known_hierarchy,
+        zone_above=zone_above,
+        seed=seed,
+    )
+    return ControlledFile(str(path), read.truth, read.columns, rule, read.notes)

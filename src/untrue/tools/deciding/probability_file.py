@@ -23,6 +23,7 @@ from untrue.tools.reading.columns import (
     probability_columns,
     single_class,
     single_column,
+    taken_for_second,
 )
 from untrue.tools.reading.labels import positions
 from untrue.tools.reading.predictions import probability_matrix
@@ -78,8 +79,9 @@ def read_probabilities(
     """
     file = open_table(path, delimiter=delimiter)
     columns, notes = tuple[str, ...](), list[str]()
-    # Names in the order of the codes are the classes in their order.
-    known = label_names if known is None else known
+    # Names in the order of the codes are the classes in their order, and the columns' order.
+    if label_names is not None and (known is None or set(known) == set(label_names)):
+        known = label_names
     if known is None:
         known = _named_by_truth(file, probs, truth)
     classes = None if known is None else tuple(known)
@@ -100,7 +102,7 @@ def read_probabilities(
     if column is not None and numbers is not None:
         true = positions(numbers, names, classes, column=column, source=str(path))
     values = probability_matrix(table, columns, classes, file)
-    if notes and true is not None:  # something was guessed
+    if notes and true is not None and label_names is None:  # something was guessed
         check_order(values, true, classes)
     return ProbabilityFile(file, columns, classes, values, column, true, tuple(notes))
 
@@ -166,5 +168,5 @@ def _two_classes(
                 f"{file.path}: the column {column!r} is called after none of the classes "
                 f"{listed(classes)}."
             )
-        notes.append(f"the column {column!r} is taken for the probability of {classes[1]!r}")
+        notes.append(taken_for_second(column, classes))
     return classes

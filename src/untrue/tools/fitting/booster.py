@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue import boosting
-from untrue.errors import MissingDependencyError
+from untrue.errors import MissingDependencyError, counted
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.machine import threads
 from untrue.metrics.inputs import FloatArray, IntArray
@@ -90,7 +90,7 @@ class BoosterPredictor:
         }
 
     def words(self) -> str:
-        return f"{self.library}, {self.rounds} rounds, {self.width} columns"
+        return f"{self.library}, {counted(self.rounds, 'round')}, {self.width} columns"
 
 
 class _LastData:

@@ -206,7 +206,10 @@ def fit(
         why=choice.why,
         labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
-        notes=_doubts(held_back, outside, labels[parts.validation], alpha),
+        notes=(
+            *_doubts(held_back, outside, labels[parts.validation], alpha),
+            *_one_answer(next(v for v in variants if v.name == name), penalty.classes),
+        ),
     )
 
 
@@ -338,6 +341,14 @@ def _doubts(logits: FloatArray, outside: float, labels: IntArray, alpha: float) 
     found = [] if doubt is None else [f"{doubt}; more data, or a larger --validation-share, help"]
     many = many_outside(outside, alpha, "validation examples")
     return tuple(found if many is None else [*found, many])
+
+
+def _one_answer(variant: Variant, classes: Sequence[str]) -> tuple[str, ...]:
+    """A note on a model that always says the same."""
+    found = np.unique(variant.confusion.predicted)
+    if len(found) != 1:
+        return ()
+    return (f"{variant.name} answers {classes[int(found[0])]!r} for every test example",)
 
 
 def _measured(

@@ -167,7 +167,7 @@ def single_class(column: str, classes: Sequence[str]) -> int:
     return 0 if class_of(column, classes) == 0 else 1
 
 
-def _taken_for_second(column: str, classes: Sequence[str]) -> str:
+def taken_for_second(column: str, classes: Sequence[str]) -> str:
     return f"the column {column!r} is taken for the probability of {classes[1]!r}"
 
 
@@ -222,7 +222,7 @@ def _asked_probs(
     file.check(names)
     if len(names) == 1 and len(classes) == 2:
         if class_of(names[0], classes) is None:
-            notes.append(_taken_for_second(names[0], classes))
+            notes.append(taken_for_second(names[0], classes))
         return tuple(names)
     if len(names) != len(classes):
         raise DataError(
@@ -270,9 +270,7 @@ def _guessed_probs(
         single = _single_of_two(file, classes, but)
         if single is not None:
             if class_of(single, classes) is None:
-                notes.append(
-                    f"the column {single!r} is taken for the probability of {classes[1]!r}"
-                )
+                notes.append(taken_for_second(single, classes))
             return (single,)
     for prefix in PREFIXES:
         begun = [name for name in file.names if name.startswith(prefix) and name not in but]

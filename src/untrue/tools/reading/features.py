@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -192,14 +193,21 @@ def _find_schema(
         elif types.is_string(kind) or types.is_large_string(kind):
             found = _words(_text(table, name, file))
             _check_no_slip(found, name, file)
+            _check_no_comma(found, name, file)
             different = len(found.values) + bool(column.null_count)
             if different > MANY_VALUES and different > 0.5 * len(column):
                 _leave_out(name, "nearly every row has a value of its own, as a name or a key has")
             else:
                 words[name] = found
                 categories.append(name)
+        elif types.is_binary(kind) and not file.is_parquet:
+            raise DataError(
+                f"{file.path}, column {name!r}: the text is not UTF-8; save the file in that "
+                "encoding."
+            )
         else:
-            _leave_out(name, f"it holds {kind} values, neither numbers nor categories")
+            what = "dates" if types.is_temporal(kind) else f"{kind} values"
+            _leave_out(name, f"it holds {what}, neither numbers nor categories")
     if not numbers and not categories:
         raise DataError(f"{file.path} has no column to learn from beside {target!r}.")
     return Schema(tuple(numbers), tuple(categories)), words
@@ -280,6 +288,17 @@ def _check_no_slip(words: Words, name: str, file: TableFile) -> None:
         f"numbers. Correct it, or use --categorical {name!r} to take its values as names, or "
         f"--ignore {name!r}."
     )
+
+
+def _check_no_comma(words: Words, name: str, file: TableFile) -> None:
+    """Refuse numbers that are written with a comma: as categories they would be worth nothing."""
+    commas = [text for text in words.values if re.fullmatch(r"-?\d+,\d+", text.strip())]
+    if len(commas) > 1 and len(commas) > 0.5 * len(words.values):
+        raise DataError(
+            f"{file.path}, column {name!r}: numbers are written with a comma, such as "
+            f"{commas[0]!r}; write them with a point. If they are categories: --categorical "
+            f"{name!r}."
+        )
 
 
 def _is_number(text: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.budgets.calibration_set import check_order
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import (
     BLOCK_VALUES,
@@ -44,6 +45,8 @@ from untrue.tools.reading.tables import (
 
 # Rounded probabilities pass; what is off by more is not a probability.
 SUM_SLACK = 1e-3
+# Fewer answers that are the most probable class are rather rows in another order.
+LEAST_ALIKE = 0.5
 NODE_HINT = (
     " If it is a node of a hierarchy (`untrue predict --decide node`), add --hierarchy FILE (in "
     "Python, `audit_nodes`)."
@@ -178,9 +181,13 @@ def read_predictions(
     if not has_names(penalty):
         named = named_for(penalty, labels_in(file, truth, predicted, classes))
     taken = None if named is penalty else named.classes
+    # Names in the order of the codes are in the order of the columns, too.
+    order = named.classes
+    if classes is not None and set(classes) == set(order):
+        order = tuple(classes)
     columns = choose(
         file,
-        named.classes,
+        order,
         truth=truth,
         predicted=predicted,
         probs=probs,
@@ -208,7 +215,10 @@ def read_predictions(
     true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
     scores = None
     if columns.probs is not None:
-        scores = probability_matrix(table, columns.probs, named.classes, file)
+        scores = probability_matrix(table, columns.probs, order, file)
+        scores = scores[:, [order.index(name) for name in named.classes]]
+        if columns.notes and classes is None:  # something was guessed
+            check_order(scores, true, named.classes)
     if columns.predicted is not None:
         found = positions(
             predicted_codes,
@@ -223,6 +233,14 @@ def read_predictions(
         assert scores is not None  # `choose` found one of the two
         found = scores.argmax(axis=1)
         notes.append(MOST_PROBABLE)
+    if scores is not None and columns.predicted is not None:
+        answered = found >= 0
+        alike = float((scores.argmax(axis=1) == found)[answered].mean()) if answered.any() else 1.0
+        if alike < LEAST_ALIKE:
+            notes.append(
+                f"the predictions are the most probable class in only {100 * alike:.0f} % of rows; "
+                "are both columns in the same order?"
+            )
     abstained = int((found < 0).sum())
     if abstained:
         notes.append(
@@ -307,6 +325,6 @@ def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], so
             )
         raise DataError(
             f"{source}: the probabilities of data row {start + row + 1}, columns {names[0]!r} to "
-            f"{names[-1]!r}, sum to {total[row]:.4g}, not to 1. Are they logits, percentages, or "
-            "some of the columns only?"
+            f"{names[-1]!r}, sum to {total[row]:.4g}, not to 1. Are they logits, percentages, "
+            "rounded to fewer than four digits, or some of the columns only?"
         )

@@ -149,5 +149,5 @@ def _why(
     return (
         f"The budgets can be kept with {100 * judge.confidence:g} % confidence, but at a price of "
         f"{lost:.1f} points of accuracy; at most {judge.max_drop:g} may be lost "
-        "(`max_accuracy_drop`)."
+        "(`max_accuracy_drop`, --max-accuracy-drop)."
     )

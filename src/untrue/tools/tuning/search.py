@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from untrue.errors import DataError
+from untrue.errors import DataError, counted
 from untrue.metrics.inputs import FloatArray
 from untrue.tools.tuning.judging import Candidate, Judge, Trial, best_of, findings
 from untrue.tools.tuning.setting import Setting
@@ -149,7 +149,7 @@ def _training(
         chosen: list[Candidate] = []
         for recipe in recipes:
             if trained >= most:
-                return _best(chosen), trained, f"it may train {most} settings at most"
+                return _best(chosen), trained, f"it may train {counted(most, 'setting')} at most"
             try:
                 probs = trainer.cross_fitted(recipe)
             except OutOfTimeError:
