@@ -47,7 +47,9 @@ def shortfall(
             needed = budget.examples_needed(verdict.limit, confidence)
             too_few = too_few or needed is None or verdict.of < needed
             failed.append(str(budget))
-            reasons.append(f"{budget}: {reason}" if len(budgets) > 1 else reason)
+            reasons.append(reason)
+    if len(failed) > 1:
+        reasons = [f"{name}: {reason}" for name, reason in zip(failed, reasons, strict=True)]
     if not failed:
         # Each would pass by itself at alpha, but not where several paths share it.
         failed = [str(budget) for budget in budgets]

@@ -99,5 +99,5 @@ def test_the_table_of_confusions_adds_up(tmp_path: Path) -> None:
 def test_the_page_names_its_columns_and_notes(tmp_path: Path) -> None:
     found = audited(tmp_path, COSTS, *drawn(3, 100))
     page = render(audit_page.audit_page(found))
-    assert "prob_a to prob_c" in page
+    assert "&#39;prob_a&#39; to &#39;prob_c&#39;" in page
     assert "No column of predictions: the most probable class is taken for the answer." in page

@@ -58,13 +58,13 @@ def costing(found: FitResult, *costs: float) -> FitResult:
     ("costs", "advice"),
     [
         ((4.0, 3.0, 2.0, 1.0), " Bilinear, alpha 0.5 + least cost is the cheapest here, at 1: "
-         "predict with --decide cost."),
+         "predict with `--decide cost`."),
         ((4.0, 1.0, 3.0, 2.0), " Cross-entropy + least cost is the cheapest here, at 1: "
-         "fit with --loss cross-entropy, then predict with --decide cost."),
+         "fit with --loss cross-entropy, then predict with `--decide cost`."),
         ((1.0, 2.0, 3.0, 4.0), " Cross-entropy is the cheapest here, at 1: "
          "fit with --loss cross-entropy."),
         ((2.0, 1.0, 1.0, 1.0), " Cross-entropy + least cost costs as little: "
-         "fit with --loss cross-entropy, then predict with --decide cost."),
+         "fit with --loss cross-entropy, then predict with `--decide cost`."),
     ],
 )  # fmt: skip
 def test_the_advice_is_the_cheapest_row_and_its_options(
@@ -79,7 +79,7 @@ def test_no_advice_where_the_model_in_the_folder_is_the_cheapest(found: FitResul
 
 def test_a_plain_model_is_told_of_the_decision_too(found: FitResult) -> None:
     plain = costing(dataclasses.replace(found, variants=found.variants[:2], chosen=0), 2.0, 1.0)
-    assert fit_page.lead(plain).endswith("at 1: predict with --decide cost.")
+    assert fit_page.lead(plain).endswith("at 1: predict with `--decide cost`.")
 
 
 def test_the_model_that_is_kept_stands_out(found: FitResult) -> None:
