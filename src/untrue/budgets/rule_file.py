@@ -18,7 +18,7 @@ from untrue.budgets.rule_evidence import check_evidence
 from untrue.budgets.scaling import check_multipliers
 from untrue.budgets.verdict import Verdict
 from untrue.checks import check_count
-from untrue.errors import DataError, MissingFileError, UntrueError, nearest
+from untrue.errors import DataError, UntrueError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, with_path
 from untrue.metrics.inputs import class_indices
@@ -54,10 +54,10 @@ def load(path: Path) -> DecisionRule:
     """Read a rule that `save` wrote."""
     try:
         content = read_json(path)
-    except MissingFileError as error:
-        raise MissingFileError(
-            f"{error} A decision rule is what `untrue control --out {path.name}` writes, or "
-            "`rule.save`."
+    except (MissingFileError, DataError) as error:
+        file = path.with_suffix(".json").name
+        raise type(error)(
+            f"{error} A decision rule is what `untrue control --out {file}` writes, or `rule.save`."
         ) from None
     try:
         return from_dict(content)

@@ -68,7 +68,7 @@ def compare(
         typer.Option(
             help="Of a table: lightgbm or xgboost, boosted trees, with cross-entropy, bilinear, "
             "log-bilinear and class weights (each example weighted by what its class costs). "
-            "Or a network: network, linear, mlp, cnn, compact."
+            "Or a network: network (the default), linear, mlp, cnn, compact."
         ),
     ] = None,
     scale: Annotated[

@@ -111,7 +111,8 @@ def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
         except ValueError:
             j = next(j for j, cell in enumerate(cells) if not _is_number(cell))
             raise PenaltyError(
-                f"line {number}, column {classes[j]!r}: {cells[j]!r} is not a number."
+                f"line {number}, column {classes[j]!r}: {cells[j]!r} is not a number; a file of "
+                "costs has one for each pair of classes."
             ) from None
     columns, row_of = set(classes), dict[str, int]()
     for i, (name, (number, _)) in enumerate(zip(names, body, strict=True)):
