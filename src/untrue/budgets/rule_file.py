@@ -18,7 +18,7 @@ from untrue.budgets.rule_evidence import check_evidence
 from untrue.budgets.scaling import check_multipliers
 from untrue.budgets.verdict import Verdict
 from untrue.checks import check_count
-from untrue.errors import DataError, UntrueError, nearest
+from untrue.errors import DataError, MissingFileError, UntrueError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, with_path
 from untrue.metrics.inputs import class_indices
