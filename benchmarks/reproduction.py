@@ -72,10 +72,7 @@ def zones(rows: Sequence[Row]) -> str:
         counts.append(count)
         if model != BASE:
             changes.append(change)
-    return (
-        f"{in_markdown(counts)}\nDifferences to the baseline of the same repetition, means with "
-        f"95 % intervals:\n\n{in_markdown(changes)}\n{trained(rows)}"
-    )
+    return beside_baseline(counts, changes, rows)
 
 
 def confident(rows: Sequence[Row]) -> str:
@@ -169,10 +166,7 @@ def small(rows: Sequence[Row]) -> str:
             lines.append(line)
             if model != BASE:
                 changes.append(change)
-    return (
-        f"{in_markdown(lines)}\nDifferences to the baseline of the same repetition (points), means "
-        f"with 95 % intervals:\n\n{in_markdown(changes)}\n{trained(rows)}"
-    )
+    return beside_baseline(lines, changes, rows, unit=" (points)")
 
 
 def compact(rows: Sequence[Row]) -> str:
@@ -218,6 +212,19 @@ def with_interval(found: Interval | None, form: str) -> str:
     if found.low != found.low:  # One repetition has no interval.
         return f"{found.value:{form}}"
     return f"{found.value:{form}} ± {found.high - found.value:{form.lstrip('+')}}"
+
+
+def beside_baseline(
+    values: Sequence[Sequence[str]],
+    changes: Sequence[Sequence[str]],
+    rows: Sequence[Row],
+    unit: str = "",
+) -> str:
+    """The values of each model, then the paired differences, and what stands behind them."""
+    return (
+        f"{in_markdown(values)}\nDifferences to the baseline of the same repetition{unit}, means "
+        f"with 95 % intervals:\n\n{in_markdown(changes)}\n{trained(rows)}"
+    )
 
 
 def trained(rows: Sequence[Row]) -> str:

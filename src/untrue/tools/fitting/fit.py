@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,41 +144,39 @@ def fit(
         ahead = learner.outlook(loss, costs, alpha, inputs, labels, parts)
         if ahead is not None:
             tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")
-    validation, test = (
+    held, test = (
         None if rows is None else rows.examples.take(part)
         for part in (parts.validation, parts.test)
     )
+    validation_labels = labels[parts.validation]
     variants: list[Variant] = []
-    made: dict[str, Fitted] = {}
-    first: IntArray | None = None
+    made: dict[str, _Trained] = {}
+    plain: IntArray | None = None
     for each, its_loss in wanted.items():
         named = None if on_progress is None else _named(on_progress, each)
-        made[each] = learner.train(
+        fitted = learner.train(
             its_loss, costs, alpha, inputs, labels, parts, seed=seed, on_progress=named
         )
-        predictor = made[each].predictor
         link = Link(its_loss, alpha, penalty, scale)
-        held_back, outside = link.read(predictor.logits(inputs[parts.validation]), validation)
-        temperature = softmax_temperature(each, held_back, labels[parts.validation])
-        scores = predictor.logits(inputs[parts.test])
-        probs = class_probs(scores, link, temperature, test)
-        paid = penalty if test is None else test
+        made[each] = _trained(each, fitted, link, inputs[parts.validation], validation_labels, held)
+        scores = fitted.predictor.logits(inputs[parts.test])
         answers = {each: argmax(scores)}
         if by_cost:
-            answers[f"{each}{LEAST_COST}"] = decide(probs, paid)
+            probs = class_probs(scores, link, made[each].temperature, test)
+            answers[f"{each}{LEAST_COST}"] = decide(probs, penalty if test is None else test)
         for variant, predicted in answers.items():
             variants.append(
-                _measured(variant, predicted, labels[parts.test], penalty, above, first, test)
+                _measured(variant, predicted, labels[parts.test], penalty, above, plain, test)
             )
-            first = predicted if first is None and each == PLAIN else first
-    fitted = made[name]
+            plain = predicted if variant == PLAIN else plain
+    ours = made[name]
     kept = Model(
         kind=source.kind,
         penalty=penalty,
         preprocessing=preprocessing,
-        predictor=fitted.predictor,
-        temperature=temperature,
-        link=link,
+        predictor=ours.fitted.predictor,
+        temperature=ours.temperature,
+        link=ours.link,
         costs=None if rows is None else rows.stated,
         target=source.labels.column if source.labels and source.kind != "images" else None,
         training={
@@ -186,7 +184,7 @@ def fit(
             "alpha": alpha if loss != PLAIN else 0.0,
             **learner.settings(),
             "seed": seed,
-            "best_epoch": fitted.history.best_epoch,
+            "best_epoch": ours.fitted.history.best_epoch,
             "train": len(parts.train),
             "validation": len(parts.validation),
             "test": len(parts.test),
@@ -200,14 +198,14 @@ def fit(
         variants=tuple(variants),
         chosen=[variant.name for variant in variants].index(name),
         zone_above=above,
-        history=fitted.history,
-        baseline_history=made[PLAIN].history if len(made) == 2 else None,
+        history=ours.fitted.history,
+        baseline_history=made[PLAIN].fitted.history if len(made) == 2 else None,
         sizes=(len(parts.train), len(parts.validation), len(parts.test)),
         why=choice.why,
         labels=answer_labels(y, penalty.classes, classes),
         seconds=time.perf_counter() - started,
         notes=(
-            *_doubts(held_back, outside, labels[parts.validation], alpha),
+            *ours.doubts,
             *_one_answer(next(v for v in variants if v.name == name), penalty.classes),
         ),
     )
@@ -332,6 +330,30 @@ def _present(labels: Labels) -> list[str]:
 
 def _name(loss: str, alpha: float) -> str:
     return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trained:
+    """A model by one loss, what its scores stand for, and reasons not to trust them."""
+
+    fitted: Fitted
+    link: Link
+    temperature: float
+    doubts: tuple[str, ...]
+
+
+def _trained(
+    name: str,
+    fitted: Fitted,
+    link: Link,
+    inputs: npt.NDArray[Any],
+    labels: IntArray,
+    each: ExamplePenalty | None,
+) -> _Trained:
+    """Calibrated on the validation part: `inputs`, `labels`, and the costs of `each` example."""
+    logits, outside = link.read(fitted.predictor.logits(inputs), each)
+    temperature = softmax_temperature(name, logits, labels)
+    return _Trained(fitted, link, temperature, _doubts(logits, outside, labels, link.alpha))
 
 
 def _doubts(logits: FloatArray, outside: float, labels: IntArray, alpha: float) -> tuple[str, ...]:
