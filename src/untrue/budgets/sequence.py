@@ -108,11 +108,14 @@ def verdicts(
     budgets: Sequence[ResolvedBudget],
     limits: FloatArray,
     counts: Counts,
-    path_bets: FloatArray,
+    path_bets: FloatArray | None,
     rule: int,
     confidence: float,
 ) -> tuple[Verdict, ...]:
-    """Of each budget on a rule, with bounds of each by itself: those of the p-values."""
+    """Of each budget on a rule, with bounds of each by itself: those of the p-values.
+
+    path_bets: settled on the path part for mean costs; None: none was
+    """
     return tuple(
         budget.verdict(
             int(counts.errors[rule, b]),
@@ -120,7 +123,7 @@ def verdicts(
             float(limits[b]),
             confidence,
             paid=counts.paid[b][rule] if b in counts.paid else None,
-            bet=float(path_bets[rule, b]) if b in counts.paid else None,
+            bet=float(path_bets[rule, b]) if path_bets is not None and b in counts.paid else None,
         )
         for b, budget in enumerate(budgets)
     )

@@ -13,7 +13,7 @@ import pytest
 
 from untrue import Penalty
 from untrue.budgets import resolve_all
-from untrue.tools.tuning.judging import Judge, provable_on
+from untrue.tools.tuning.judging import Judge, too_few
 from untrue.tools.tuning.parts import part
 from untrue.tools.tuning.search import search
 from untrue.tools.tuning.setting import Setting, answers, decision_costs
@@ -68,7 +68,7 @@ def tuned(pool: Pool, seed: int, texts: list[str], max_drop: float) -> tuple[boo
     parts = part(labels, repetitions=2, test_share=0.5, watch_share=0.2, given=None, seed=seed)
     own, last = drawn[parts.development], drawn[parts.held_out]
     budgets = resolve_all(texts, COSTS, examples=len(last))
-    provable = tuple(provable_on(pool.true[last], budget, 0.95) for budget in budgets)
+    provable = tuple(too_few(budget, pool.true[last], 0.95) is None for budget in budgets)
     judge = Judge(pool.true[own], COSTS, budgets, len(last), provable, 0.95, max_drop)
     found = search(Trained(pool, own), judge, losses=("bilinear",), trials=1)  # type: ignore[arg-type]
     final = pool.models[found.chosen.recipe.loss][1]

@@ -10,7 +10,7 @@ import pytest
 from untrue import Penalty, decide
 from untrue.budgets import ResolvedBudget, resolve_all
 from untrue.errors import DataError
-from untrue.tools.tuning.judging import Judge, best_of, check_seen, provable_on, too_few
+from untrue.tools.tuning.judging import Judge, best_of, check_seen, too_few
 from untrue.tools.tuning.setting import Setting, answers, decision_costs, described
 from untrue.tools.tuning.trainer import Recipe
 
@@ -24,7 +24,7 @@ def budget(text: str, **more: object) -> ResolvedBudget:
 
 def judge(text: str, true: np.ndarray, max_drop: float | None = None) -> Judge:
     resolved = (budget(text),)
-    provable = tuple(provable_on(true, each, 0.95) for each in resolved)
+    provable = tuple(too_few(each, true, 0.95) is None for each in resolved)
     return Judge(true, COSTS, resolved, len(true), provable, 0.95, max_drop)
 
 
@@ -97,8 +97,8 @@ def test_a_rule_that_loses_too_many_right_answers_is_not_taken() -> None:
 def test_598_tumours_without_an_error_show_half_a_percent() -> None:
     text = "tumour->benign <= 0.5%"
     assert budget(text).examples_needed(0.005) == 598
-    assert provable_on(np.zeros(598, dtype=np.int64), budget(text), 0.95)
-    assert not provable_on(np.zeros(597, dtype=np.int64), budget(text), 0.95)
+    assert too_few(budget(text), np.zeros(598, dtype=np.int64), 0.95) is None
+    assert too_few(budget(text), np.zeros(597, dtype=np.int64), 0.95)
     note = too_few(budget(text), np.zeros(40, dtype=np.int64), 0.95)
     assert note is not None
     assert note.startswith(
@@ -114,8 +114,8 @@ def test_a_mean_cost_needs_many_too_and_never_can_not_be_shown() -> None:
     wanted = cost.examples_needed(0.1)
     assert wanted is not None
     assert 600 < wanted < 750  # 600 would be those of errors that all cost the most
-    assert provable_on(np.zeros(wanted, dtype=np.int64), cost, 0.95)
-    assert not provable_on(np.zeros(wanted - 1, dtype=np.int64), cost, 0.95)
+    assert too_few(cost, np.zeros(wanted, dtype=np.int64), 0.95) is None
+    assert too_few(cost, np.zeros(wanted - 1, dtype=np.int64), 0.95)
     note = too_few(budget("tumour->* <= 0%"), np.zeros(10**6, dtype=np.int64), 0.95)
     assert note is not None
     assert "no number of examples can show that something never happens" in note

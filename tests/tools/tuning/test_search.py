@@ -10,7 +10,7 @@ import pytest
 from untrue import Penalty
 from untrue.budgets import resolve_all
 from untrue.errors import DataError
-from untrue.tools.tuning.judging import Judge, best_of, provable_on
+from untrue.tools.tuning.judging import Judge, best_of, too_few
 from untrue.tools.tuning.search import Search, search
 from untrue.tools.tuning.trainer import OutOfTimeError, Recipe
 
@@ -45,7 +45,7 @@ class Answers:
 
 def found(answers: Answers, *, max_drop: float | None = None, **options: object) -> Search:
     budgets = resolve_all("tumour->benign <= 1%", COSTS)
-    provable = tuple(provable_on(TRUE, budget, 0.95) for budget in budgets)
+    provable = tuple(too_few(budget, TRUE, 0.95) is None for budget in budgets)
     judge = Judge(TRUE, COSTS, budgets, 4 * N, provable, 0.95, max_drop)
     given = {"losses": ("bilinear", "log-bilinear"), "trials": 8, **options}
     return search(answers, judge, **given)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from untrue.budgets import ResolvedBudget, Verdict
 from untrue.budgets.family import Family
 from untrue.budgets.frontier import Path, find_paths
 from untrue.budgets.outcome import Floor, Outcome, walk_paths
+from untrue.budgets.sequence import verdicts
 from untrue.errors import DataError
 from untrue.metrics import Cells, confusion_cells
 from untrue.metrics.inputs import FloatArray, IntArray
@@ -153,21 +154,12 @@ class Judge:
 
     def _trial(self, setting: Setting, path: Path, t: int, plain: float) -> Trial:
         counts = path.counts
-        verdicts = tuple(
-            budget.verdict(
-                int(counts.errors[t, b]),
-                int(counts.of[t, b]),
-                float(limit),
-                self.confidence,
-                paid=counts.paid[b][t] if b in counts.paid else None,
-            )
-            for b, (budget, limit) in enumerate(zip(self.budgets, self.limits, strict=True))
-        )
+        found = verdicts(self.budgets, self.limits, counts, None, t, self.confidence)
         accuracy = float(counts.right[t] / counts.n)
         drop, failing = 100 * (plain - accuracy), float(path.failing[t])
         met = failing <= DOUBT and self.within(drop)
         cost = float(counts.cost[t] / counts.n)
-        return Trial(setting, verdicts, failing, accuracy, drop, cost, met)
+        return Trial(setting, found, failing, accuracy, drop, cost, met)
 
     def within(self, drop: float) -> bool:
         """Whether this many points of accuracy may be lost."""
@@ -221,11 +213,6 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
     return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)), default=None)
 
 
-def provable_on(labels: IntArray, budget: ResolvedBudget, confidence: float) -> bool:
-    """Whether a model without any error would be shown to keep the budget by these examples."""
-    return budget.judge(_flawless(labels, len(budget.classes)), confidence).kept
-
-
 def _flawless(labels: IntArray, n_classes: int) -> Cells:
     """The confusion matrix of nothing but right answers."""
     return confusion_cells(labels, labels, n_classes)
@@ -233,9 +220,9 @@ def _flawless(labels: IntArray, n_classes: int) -> Cells:
 
 def too_few(budget: ResolvedBudget, held_out: IntArray, confidence: float) -> str | None:
     """A sentence when labels of the held-out part are too few to show the budget; else None."""
-    if provable_on(held_out, budget, confidence):
-        return None
     verdict = budget.judge(_flawless(held_out, len(budget.classes)), confidence)
+    if verdict.kept:
+        return None
     wanted = budget.examples_needed(verdict.limit, confidence)
     if wanted is None:
         return (
