@@ -146,7 +146,8 @@ def small(rows: Sequence[Row]) -> str:
     heads = (name for text in measures.values() for name in (text, "published"))
     lines = [["images of a small class", "model", *heads]]
     changes = [["images of a small class", "model", *measures.values()]]
-    for count in sorted({int(row["small_count"]) for row in rows if row["small_count"]}):
+    rows = whole_repetitions([row for row in rows if row["small_count"]])
+    for count in sorted({int(row["small_count"]) for row in rows}):
         here = [row for row in rows if row["small_count"] == str(count)]
         for model in (model for model in models(here) if model[2] == "argmax"):
             line, change = [f"{count}", called(model)], [f"{count}", called(model)]
@@ -212,6 +213,15 @@ def with_interval(found: Interval | None, form: str) -> str:
     if found.low != found.low:  # One repetition has no interval.
         return f"{found.value:{form}}"
     return f"{found.value:{form}} ± {found.high - found.value:{form.lstrip('+')}}"
+
+
+def whole_repetitions(rows: Sequence[Row]) -> list[Row]:
+    """Without repetitions that some model lacks."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for row in rows:
+        found.setdefault((row["small_count"], row["loss"], row["alpha"]), set()).add(row["seed"])
+    whole = set.intersection(*found.values())
+    return [row for row in rows if row["seed"] in whole]
 
 
 def beside_baseline(

@@ -114,7 +114,9 @@ def search(
     log.plain = judge.plain_accuracy(probs)
     best = _decisions(log, probs)
     trained, stopped = 0, "a setting is likely to be shown"
-    if best is None:
+    if best is None and not all(judge.provable):
+        stopped = "the held-out part is too small to show the budgets, whatever is trained"
+    elif best is None:
         best, trained, stopped = _training(log, trainer, losses, trials)
     likely = best is not None
     if best is None:
