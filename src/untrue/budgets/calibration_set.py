@@ -164,8 +164,7 @@ def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, 
     k, number = len(names), labels.dtype.kind in "iu"
     if number and not are_names(labels, "target", names):
         return read_labels(labels, "target", k).astype(np.int64), "codes"
-    if labels.dtype.kind != "U":
-        labels = np.array([_text(label) for label in labels.tolist()], dtype=object)
+    labels = np.array([_text(label) for label in labels.tolist()], dtype=object)
     values, place = np.unique(labels, return_inverse=True)
     position = {name: i for i, name in enumerate(names)}
     for i, value in enumerate(values.tolist()):

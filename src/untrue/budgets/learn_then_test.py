@@ -76,13 +76,40 @@ def control(
     >>> bool(((rule(probs) == 0) & (target == 1)).sum() < 0.05 * (target == 1).sum())
     True
     """
+    return find_rule(
+        read_calibration_set(probs, target, penalty, classes),
+        budgets,
+        by_cost=penalty is not None,
+        confidence=confidence,
+        abstain=abstain,
+        groups=groups,
+        zone=zone,
+        zone_above=zone_above,
+        path_share=path_share,
+        seed=seed,
+    )
+
+
+def find_rule(
+    data: CalibrationSet,
+    budgets: Iterable[Budget | str] | Budget | str,
+    *,
+    by_cost: bool,
+    confidence: float = 0.95,
+    abstain: bool | float = False,
+    groups: GroupsLike | None = None,
+    zone: Zone | None = None,
+    zone_above: float | None = None,
+    path_share: float | None = None,
+    seed: int = 0,
+) -> DecisionRule:
+    """`control` on examples that were read and checked; by_cost: the least cost is wanted."""
     confidence = check_confidence(confidence)
     if path_share is not None:
         check_number("path_share", path_share, 0.0, 1.0, ends=False)
     if zone_above is not None:
         zone_above = check_number("zone_above", zone_above, 0.0)
     seed = check_seed(seed)
-    data = read_calibration_set(probs, target, penalty, classes)
     abstain_cost = _abstain_cost(abstain, data)
     if abstain_cost is not None and data.answers == "numbers" and "-1" in data.penalty.classes:
         raise ArgumentError(
@@ -98,7 +125,7 @@ def control(
         zone_above=zone_above,
         examples=len(data.target),
     )
-    family = Family(data.penalty, resolved, abstain_cost, by_cost=penalty is not None)
+    family = Family(data.penalty, resolved, abstain_cost, by_cost=by_cost)
     share = usual_path_share(len(resolved)) if path_share is None else path_share
     path_part, test_part = split(len(data.target), share, seed)
     limits = np.array([budget.limit() for budget in resolved])

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from untrue.budgets import Budget, DecisionRule, control
+from untrue.budgets import Budget, DecisionRule
+from untrue.budgets.calibration_set import CalibrationSet, read_probs
+from untrue.budgets.learn_then_test import find_rule
 from untrue.penalty import Penalty
-from untrue.penalty.stated import has_names, named_for
+from untrue.penalty.stated import has_names, named_for, penalty_over
 from untrue.tools.deciding.probability_file import read_probabilities
 from untrue.tools.reading.hierarchies import stated_hierarchy
 
@@ -62,14 +62,18 @@ def control_file(
     known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)
     assert read.truth is not None
     assert read.true is not None
-    rule = control(
-        read.probs,
-        np.array(read.classes)[read.true],
-        budgets=budgets,
-        penalty=penalty,
+    data = CalibrationSet(
+        read_probs(read.probs, len(read.classes)),
+        read.true,
+        penalty_over(penalty, read.classes),
+        answers="names",
+    )
+    rule = find_rule(
+        data,
+        budgets,
+        by_cost=penalty is not None,
         confidence=confidence,
         abstain=abstain,
-        classes=read.classes,
         groups=known_hierarchy,
         zone_above=zone_above,
         seed=seed,
