@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,9 @@ from untrue.lab.records import (
     Sweep,
 )
 from untrue.lab.store import Store
+from untrue.report.compare.settings import Comparison
+from untrue.report.document.tables import Table
+from untrue.report.sweep.rows import collect
 from untrue.training import Settings
 
 STRENGTHS: dict[str, tuple[float, ...]] = {
@@ -35,6 +40,16 @@ STRENGTHS: dict[str, tuple[float, ...]] = {
 # Of the errors in the costly cells, the share that is left: by training, and by the decision rule.
 LEFT = {"bilinear": 0.6, "log-bilinear": 0.4, "soft-labels": 0.7, "sosr": 0.3}
 RULE = 0.35
+
+
+Fill = Callable[..., Sweep]
+Zones = Callable[[DatasetInfo, int], Callable[[int], PenaltySpec]]
+EVERY = (
+    *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "soft-labels"),
+    *("hxe", "sosr", "squared-emd", "conditional-softmax"),
+)
+# Losses that leave all errors where they are, so that only the decision rule moves any.
+USELESS = dict.fromkeys(EVERY, 1.0)
 
 
 def configs(
@@ -159,3 +174,14 @@ def fill() -> Callable[..., Sweep]:
 @pytest.fixture
 def zones() -> Callable[[DatasetInfo, int], Callable[[int], PenaltySpec]]:
     return random_zones
+
+
+def compared(folder: Path) -> Comparison:
+    with Store.read(folder) as store:
+        (found,) = collect(store)
+    return Comparison(found)
+
+
+def parsed(table: Table) -> list[dict[str, str]]:
+    """A table as its CSV file says it."""
+    return list(csv.DictReader(io.StringIO(table.to_csv())))

@@ -2,60 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.report.compare.conftest import EVERY, Fill, Zones, compared, parsed
 
-from untrue.lab.records import DatasetInfo, PenaltySpec, RunResult, Sweep
-from untrue.lab.store import Store
-from untrue.report.compare.figures import differences, facets, overview
-from untrue.report.compare.sentences import beaten_in_both, costs_sentence, finding
-from untrue.report.compare.settings import Comparison
+from untrue.lab.records import DatasetInfo, RunResult
+from untrue.report.compare.figures import facets, overview
+from untrue.report.compare.sentences import finding
 from untrue.report.compare.tables import (
-    methods_table,
     seconds_table,
     settings_table,
-    short_table,
 )
 from untrue.report.document import matplotlib_figures, plotly_figures
 from untrue.report.document.figures import Facets
 from untrue.report.document.prose import prose
-from untrue.report.document.tables import Table
 from untrue.report.sweep.assemble import report
-from untrue.report.sweep.rows import collect
-
-Fill = Callable[..., Sweep]
-Zones = Callable[[DatasetInfo, int], Callable[[int], PenaltySpec]]
-EVERY = (
-    *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "soft-labels"),
-    *("hxe", "sosr", "squared-emd", "conditional-softmax"),
-)
-# Losses that leave all errors where they are, so that only the decision rule moves any.
-USELESS = dict.fromkeys(EVERY, 1.0)
 
 
 def names(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-
-
-def parsed(table: Table) -> list[dict[str, str]]:
-    """A table as its CSV file says it."""
-    return list(csv.DictReader(io.StringIO(table.to_csv())))
-
-
-def compared(folder: Path) -> Comparison:
-    with Store.read(folder) as store:
-        (found,) = collect(store)
-    return Comparison(found)
 
 
 def test_a_comparison_makes_page_figures_tables_rows_and_json(
@@ -144,114 +116,6 @@ def test_differences_are_paired_by_repetition(
         "sosr": 8,
     }
     assert float(seconds["sosr"]["seconds in all"]) == pytest.approx(8 * 2.4)
-
-
-def test_the_finding_says_so_when_the_free_rule_wins(
-    tmp_path: Path, fill: Fill, zones: Zones, things: DatasetInfo
-) -> None:
-    fill(
-        tmp_path,
-        things,
-        zones(things, 15),
-        methods=("ce", "class-weighted", "sosr"),
-        repetitions=5,
-        left=USELESS,
-        rate=20.0,
-        # Without the least-cost decision the rivals cannot win here.
-        change=lambda result: (
-            result if result.config.is_baseline else dataclasses.replace(result, decisions=())
-        ),
-    )
-    finding_text = " ".join(finding(compared(tmp_path)))
-    assert finding_text.startswith("No method beats the free decision rule, which costs ")
-    assert "; the closest is " in finding_text
-    assert "The free decision rule (ce+cost) is plain cross-entropy" in finding_text
-    assert "Worse by more than their interval: 2 of 2." in finding_text
-    assert (
-        "No setting is better than ce+cost in total error and expected cost both." in finding_text
-    )
-    assert "The decision rule alone takes plain cross-entropy's expected cost from" in finding_text
-
-
-def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
-    tmp_path: Path, fill: Fill, things: DatasetInfo
-) -> None:
-    fill(
-        tmp_path,
-        things,
-        lambda seed: PenaltySpec("groups", 1.0, 5.0),
-        methods=("ce", "bilinear", "class-weighted"),
-        repetitions=5,
-        left={"bilinear": 0.05, "class-weighted": 1.0},
-        rate=20.0,
-    )
-    comparison = compared(tmp_path)
-    finding_text = " ".join(finding(comparison))
-    assert costs_sentence(comparison) == (
-        "A mistake inside the right super-class costs 1, any other 5."
-    )
-    assert finding_text.startswith("1 of 2 methods beat the free decision rule, which costs ")
-    assert "an answer: bilinear (by " in finding_text
-    figure = differences(comparison)
-    assert figure is not None
-    assert figure.rows[0].name == "bilinear"
-    assert [row.change.value for row in figure.rows] == sorted(r.change.value for r in figure.rows)
-    assert figure.rows[0].note == "alpha 0.9, least cost, calibrated"
-    assert figure.rows[0].change == comparison.picked_change(
-        comparison.pick("bilinear"), "expected_cost"
-    )
-    assert "The same holds against ce+cost without calibration (" in finding_text
-    both = beaten_in_both(comparison, "coarse_error_pct")
-    reference = next(arm for arm in comparison.settings if arm == comparison.reference)
-    better = [
-        arm
-        for arm in comparison.settings
-        if all(
-            comparison.value(arm, name) < comparison.value(reference, name)
-            for name in ("total_error_pct", "coarse_error_pct")
-        )
-    ]
-    assert both.startswith(f"{len(better)} of 15 settings are better than ce+cost in total error")
-    assert both.endswith(
-        "beyond an interval in at least one (with this many settings, a few may be by chance)."
-    )
-    assert "its coarse error from" in finding_text
-    short = short_table(comparison)
-    assert [row[0] for row in short.rows] == ["ce", "ce", "ce+cost", "bilinear", "class-weighted"]
-    assert short.strong == frozenset({2})
-    table = parsed(methods_table(comparison))
-    assert float(table[3]["difference in cost high"]) < 0
-    assert table[3]["setting"] == "alpha 0.9, least cost, calibrated"
-
-
-def test_the_finding_says_when_only_calibration_was_beaten(
-    tmp_path: Path, fill: Fill, things: DatasetInfo
-) -> None:
-    def swap(result: RunResult) -> RunResult:
-        """Cross-entropy's raw decision as cheap as can be."""
-        if not result.config.is_baseline:
-            return result
-        raw, calibrated = result.decisions
-        perfect = np.diag(result.confusion.sum(axis=1)).astype(np.int64)
-        cheap = dataclasses.replace(raw, confusion=perfect)
-        return dataclasses.replace(result, decisions=(cheap, calibrated))
-
-    fill(
-        tmp_path,
-        things,
-        lambda seed: PenaltySpec("groups", 1.0, 5.0),
-        methods=("ce", "bilinear"),
-        repetitions=5,
-        left={"bilinear": 0.05},
-        rate=20.0,
-        change=swap,
-    )
-    finding_text = " ".join(finding(compared(tmp_path)))
-    assert finding_text.startswith("1 of 1 methods beat")
-    assert (
-        "Without the calibration ce+cost costs 0.000 ± 0.000, which none of them beat."
-        in finding_text
-    )
 
 
 def test_one_repetition_establishes_nothing_and_says_so(
