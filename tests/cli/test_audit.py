@@ -125,7 +125,8 @@ HEADER = "truth,prob_healthy,prob_benign,prob_tumour\nhealthy,.5,.5,0\n"
         (
             HEADER + "benign,.5,.7,.1\n",
             "p.csv: the probabilities of data row 2, columns 'prob_healthy' to 'prob_tumour', "
-            "sum to 1.3, not to 1. Are they logits, percentages, or some of the columns only?",
+            "sum to 1.3, not to 1. Are they logits, percentages, rounded to fewer than four "
+            "digits, or some of the columns only?",
         ),
         (
             HEADER + "benign,-.5,1.5,0\n",
@@ -199,7 +200,7 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
         (["p.csv", "--truth", "trut"], "p.csv has no column 'trut'; did you mean 'truth'?"),
         (["p.csv", "--probs", "q_"], "p.csv has no column 'q_healthy' for class 'healthy'"),
         (["p.csv", "--probs", "truth,predicted"], "one column for each of the 3 classes"),
-        (["p.csv", "--zone-above", "-1"], "`zone_above` must be a cost of 0 or more; got -1.0"),
+        (["p.csv", "--zone-above", "-1"], "`--zone-above` must be a cost of 0 or more; got -1.0"),
         (
             ["p.csv", "--delimiter", ";;"],
             "`delimiter` must be one character of ASCII that is no quote; got ';;'",

@@ -91,7 +91,7 @@ def test_groups_need_a_hierarchy_and_no_costs(capsys: pytest.CaptureFixture[str]
         (["--budget", "expected cost <= 3"], "Budget 'expected cost <= 3' is about what mistakes"),
         (
             ["--budget", "tumour->benign <= 3%", "--zone-above", "2"],
-            "`zone_above` is about what mistakes cost",
+            "`--zone-above` is about what mistakes cost",
         ),
         (["--budget", "tumor->benign <= 3%"], "did you mean 'tumour'?"),
     ],

@@ -129,7 +129,7 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
         (["wine.csv", "--target", "wine", "--epochs", "0"], "`epochs` must be at least 1; got 0"),
         (
             ["wine.csv", "--target", "wine", "--learning-rate", "0"],
-            "`learning_rate` must be positive; got 0.0",
+            "`--learning-rate` must be positive; got 0.0",
         ),
         (["wine.csv", "--loss", "hinge", "--target", "wine"], "`loss` must be 'bilinear'"),
         (["wine.csv", "--target", "wine", "--ignore", "x"], "wine.csv has no column 'x'"),

@@ -178,3 +178,12 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m untrue data list | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+def test_messages_name_the_options_of_the_command() -> None:
+    assert cli.by_options("`test_share` must", "fit") == "`--test-share` must"
+    assert cli.by_options("`test_share` must", "decide") == "`test_share` must"
+    assert cli.by_options("`abstain_cost` (--abstain-cost)", "predict").startswith(
+        "`abstain_cost` ("
+    )
+    assert cli.by_options("`alpha` must", "fit") == "`alpha` must"

@@ -204,7 +204,7 @@ def test_groups_come_from_a_tree_and_need_no_penalty(
         ([*BUDGET, "--trials", "-3"], "`trials` must be at least 0; got -3"),
         ([*BUDGET, "--model", "cnn"], "Network 'cnn' is for images"),
         ([*BUDGET, "--epochs", "0"], "`epochs` must be at least 1; got 0"),
-        ([*BUDGET, "--learning-rate", "0"], "`learning_rate` must be positive"),
+        ([*BUDGET, "--learning-rate", "0"], "`--learning-rate` must be positive"),
         ([*BUDGET, "--target", "number"], "digits.csv has no column 'number'"),
         ([*BUDGET, "--penalty", "none.toml"], "none.toml"),
         (

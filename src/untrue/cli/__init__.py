@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -149,10 +150,10 @@ def exit_code(arguments: list[str]) -> int:
         # Called without a needed subcommand, typer has shown the help and has no more to say.
         return complain(usage_line(error)) if str(error) else 2
     except BudgetError as error:
-        complain(str(error))
+        complain(by_options(str(error), wanted))
         return NOT_KEPT
     except UntrueError as error:
-        return complain(str(error))
+        return complain(by_options(str(error), wanted))
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -164,6 +165,18 @@ def exit_code(arguments: list[str]) -> int:
     if code == INTERRUPTED:
         print("interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def by_options(message: str, wanted: str | None) -> str:
+    """A message that names an argument of Python's, `test_share`, names the option instead."""
+    command = getattr(typer.main.get_command(build(wanted)), "commands", {}).get(wanted)
+    options = {param.name: param.opts[0] for param in getattr(command, "params", ())}
+
+    def named(found: re.Match[str]) -> str:
+        return f"`{options.get(found[1], found[1])}`"
+
+    # Words such as `alpha` are as clear either way.
+    return re.sub(r"`([a-z]+(?:_[a-z]+)+)`(?! \(--)(?!, --)", named, message)
 
 
 def complain(message: str) -> int:
