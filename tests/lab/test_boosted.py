@@ -64,7 +64,7 @@ def test_what_trees_refuse(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = {
-        "`batch_size` belongs to a network": ["--model", "lightgbm", "--batch-size", "8"],
+        "`--batch-size` belongs to a network": ["--model", "lightgbm", "--batch-size", "8"],
         "`epochs` belongs to a network; with model 'xgboost' it has no effect. Give `rounds`.": [
             *("--model", "xgboost", "--epochs", "8"),
         ],
