@@ -176,9 +176,9 @@ def _locked_folder(path: Path) -> tuple[Path, int]:
     while True:
         made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}{UNDER_WAY}"))
         lock = _try_lock(made, wait=True)
-        # Between its making and its locking another process may have taken it for a remnant.
         if lock is None:
             raise ArgumentError(f"The folder {made} cannot be opened; it was made just now.")
+        # Between its making and its locking another process may have taken it for a remnant.
         if lock >= 0 and made.exists():
             return made, lock
         if lock >= 0:

@@ -155,3 +155,5 @@ def test_tables_go_by_the_names_of_their_columns() -> None:
             decide(pd.DataFrame(probs, columns=columns), penalty)
     with pytest.raises(ArgumentError, match="more columns than the classes"):
         decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbm", "id"]), penalty)
+    with pytest.raises(ArgumentError, match="more columns than the classes"):
+        decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbmz"]), penalty)

@@ -144,7 +144,7 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     if names is None:
         return _values(probs, columns)
     place = {name: i for i, name in enumerate(names)}
-    if set(names) == set(classes):
+    if len(names) == len(classes) and set(names) == set(classes):
         return _values(probs, [columns[place[name]] for name in classes])
     known = place.keys() & set(classes)
     if not known and classes == tuple(map(str, range(len(classes)))):
@@ -169,4 +169,6 @@ def _columns(table: Any) -> list[Any] | None:
 def _values(table: Any, columns: list[Any]) -> npt.NDArray[Any]:
     if hasattr(table, "column_names"):
         return np.column_stack([table[name].to_numpy() for name in columns])
-    return table[columns].to_numpy()  # type: ignore[no-any-return]
+    # As it is, if it can be: without a copy.
+    whole = columns == list(table.columns)
+    return (table if whole else table[columns]).to_numpy()  # type: ignore[no-any-return]

@@ -114,8 +114,8 @@ class BoostedClassifier(CostMetaEstimator):
         without = [name for name in WITHOUT_EFFECT if given.get(name) not in WITHOUT_EFFECT[name]]
         if without:
             raise ArgumentError(
-                f"`{without[0]}` of the estimator has no effect on a loss of one's own: state the "
-                "costs in `penalty`, or weigh examples by `sample_weight`."
+                f"`{without[0]}` of the estimator has no effect on our losses: state the costs "
+                "in `penalty`, or weigh examples by `sample_weight`."
             )
         stated = self._stated() | {"penalty": costs, "classes": self.penalty_.classes}
         if library == "xgboost":
@@ -152,7 +152,7 @@ class BoostedClassifier(CostMetaEstimator):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
-        _columns(X)
+        _columns(X)  # refuses what is no table
         validate_data(self, X, reset=False, skip_check_array=True)
         if _library(self.estimator) == "lightgbm":
             raw = self.estimator_.predict_proba(X, raw_score=True)

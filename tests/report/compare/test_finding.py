@@ -44,11 +44,18 @@ def test_the_finding_says_so_when_the_free_rule_wins(
 def test_the_finding_says_where_the_free_rule_itself_did_not_pay(
     tmp_path: Path, fill: Fill, things: DatasetInfo, zones: Zones
 ) -> None:
-    def dearer(result: RunResult) -> RunResult:
+    def with_cheaper_answers(result: RunResult) -> RunResult:
         right = np.diag(np.diag(result.confusion))
         return dataclasses.replace(result, confusion=right + result.confusion // 8)
 
-    fill(tmp_path, things, zones(things, 15), methods=("ce", "sosr"), repetitions=3, change=dearer)
+    fill(
+        tmp_path,
+        things,
+        zones(things, 15),
+        methods=("ce", "sosr"),
+        repetitions=3,
+        change=with_cheaper_answers,
+    )
     assert "So the rule itself did not pay here (beyond its interval)." in " ".join(
         finding(compared(tmp_path))
     )

@@ -261,13 +261,13 @@ def _free(comparison: Comparison, reference: Arm) -> str:
 
     unit = " %" if costly.unit == "%" else ""
     change = comparison.arms.change(reference, COST, to=plain)
-    dearer = change is not None and change.value > 0
+    costs_more = change is not None and change.value > 0
     return (
         f"The decision rule alone takes plain cross-entropy's expected cost from "
         f"{both(COST, comparison.cost_form)}, its {costly.name} from "
         f"{both(costly.measure, costly.form, unit)} and its total error from "
         f"{both(TOTAL, '.2f', ' %')}."
-        f"{f' So the rule itself did not pay here ({_verdict(change)}).' if dearer else ''}"
+        f"{f' So the rule itself did not pay here ({_verdict(change)}).' if costs_more else ''}"
     )
 
 

@@ -59,7 +59,7 @@ STYLE: dict[str, Any] = {
 }
 
 
-DOTS = 150  # an inch of a PNG
+DOTS_PER_INCH = 150
 
 
 def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
@@ -99,7 +99,7 @@ def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
 def _sheet(figure: Figure) -> Sheet:
     width, height = _size(figure)
     sheet: Sheet = need("matplotlib.figure", "Drawing figures as files").Figure(
-        figsize=(width, height), dpi=DOTS, layout="constrained"
+        figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained"
     )
     sheet.suptitle(figure.title, fontsize=12, fontweight="bold")
     if isinstance(figure, Curves):

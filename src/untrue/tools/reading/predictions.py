@@ -216,7 +216,8 @@ def read_predictions(
     scores = None
     if columns.probs is not None:
         scores = probability_matrix(table, columns.probs, order, file)
-        scores = scores[:, [order.index(name) for name in named.classes]]
+        if order != named.classes:
+            scores = scores[:, [order.index(name) for name in named.classes]]
         if columns.notes and classes is None:  # something was guessed
             check_order(scores, true, named.classes)
     if columns.predicted is not None:
