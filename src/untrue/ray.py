@@ -211,8 +211,15 @@ def _task(
     threads: int,
     ours: tuple[tuple[str, str], ...],
 ) -> tuple[Any, list[str]]:
-    """One item, in a worker: what the work gives, and our warnings, for the driver to show."""
-    check_versions(ours, versions(COMPARED))
+    """One item, in a worker: what the work gives, and our warnings, for the driver to show.
+
+    Other versions are an answer and not raised: Ray would write to the terminal about each task
+    whose error arrives after the first has ended it all.
+    """
+    try:
+        check_versions(ours, versions(COMPARED))
+    except MismatchError as error:
+        return error, []
     os.environ["OMP_NUM_THREADS"] = str(threads)  # boosted trees ask for it
     if importlib.util.find_spec("torch") is not None:
         importlib.import_module("torch").set_num_threads(threads)
@@ -277,8 +284,6 @@ def _outcome(ray: Any, made: Any, item: int, seconds: float) -> Event:
         value, texts = ray.get(made)
     except ray.exceptions.RayTaskError as error:
         cause = error.cause if isinstance(error.cause, Exception) else error
-        if isinstance(cause, MismatchError):
-            raise MismatchError(str(cause)) from None
         if isinstance(cause, ImportError) or "failed to import" in str(cause):
             what = str(cause).strip().splitlines()[-1]
             raise MismatchError(
@@ -290,6 +295,8 @@ def _outcome(ray: Any, made: Any, item: int, seconds: float) -> Event:
         text = str(error).strip().partition("\n")[0].rstrip(".")
         why = f"Its worker or node died {RETRIES + 1} times ({type(error).__name__}: {text})."
         return Failed(item, UntrueError(why), seconds)
+    if isinstance(value, MismatchError):
+        raise value
     for text in texts:
         warnings.warn(text, UntrueWarning, stacklevel=2)
     return Done(item, value)

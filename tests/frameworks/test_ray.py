@@ -317,7 +317,7 @@ def test_what_no_node_can_take_is_refused(nodes: Nodes, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "error: No node of the cluster has 2 cores, as a run wants; the largest of its 2 has 1 "
-        "cores. Give fewer `threads` or `gpus`.\n"
+        "cores. Give fewer `--threads` or `--gpus`.\n"
     )
     gpus = untrue(*TINY, "--gpus", ".5", *nodes.on(), "--out", tmp_path / "x")
     assert "No node of the cluster has 1 cores and 0.5 GPUs" in gpus.stderr

@@ -44,7 +44,7 @@ def test_wrong_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
         "`address` must be auto or HOST:PORT; got 'here'": [
             *("--executor", "ray", "--address", "here")
         ],
-        "`gpus` must be a share of one GPU or a whole number": [
+        "`--gpus` must be a share of one GPU or a whole number": [
             *("--executor", "ray", "--gpus", "1.5")
         ],
     }
