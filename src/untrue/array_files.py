@@ -29,18 +29,16 @@ def read_npy(path: Path, kind: type[UntrueError] = DataError) -> Array:
         return _array(stream, size)
 
 
-def read_npz(
-    path: Path, wanted: Iterable[str], kind: type[UntrueError] = DataError
-) -> tuple[dict[str, Array], tuple[str, ...]]:
+def read_npz(path: Path, wanted: Iterable[str]) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Of the arrays in an .npz file those of these names, and the names of all."""
-    size = check_regular(path, kind).st_size
+    size = check_regular(path).st_size
     found: dict[str, Array] = {}
-    with reading(path, ".npz with plain arrays", kind), zipfile.ZipFile(path) as archive:
+    with reading(path, ".npz with plain arrays"), zipfile.ZipFile(path) as archive:
         members = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
         for name in wanted:
             if name in members:
                 entry = members[name]
-                check_growth(path, size, entry.file_size, kind)
+                check_growth(path, size, entry.file_size, DataError)
                 with archive.open(entry) as stream:
                     found[name] = _array(stream, entry.file_size)
     return found, tuple(members)

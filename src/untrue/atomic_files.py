@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, MissingFileError
 
 # In the names of folders under way: `.model.untrue-k2j4h1`; `restore` looks for it.
 UNDER_WAY = ".untrue-"
@@ -43,6 +43,8 @@ def placed_file(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; what is written there takes its place at the end."""
     if not path.name:
         raise ArgumentError(f"'{path}' is a folder; name a file to write.")
+    if not path.parent.is_dir():
+        raise MissingFileError(_no_folder(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
@@ -127,10 +129,19 @@ def restore(path: Path) -> None:
 def check_place(path: Path, *inputs: Path | None) -> None:
     """The folder that `path` goes into exists, and `path` is none of the files that are read."""
     if not path.parent.is_dir():
-        raise ArgumentError(f"There is no folder {path.parent} to write {path.name} into; make it.")
+        raise ArgumentError(_no_folder(path))
+    check_not_read(path, *inputs)
+
+
+def check_not_read(path: Path, *inputs: Path | None) -> None:
+    """`path` is none of the files that are read."""
     for read in inputs:
         if read is not None and path.resolve() == read.resolve():
             raise ArgumentError(f"{path} is read by this command; name another file to write.")
+
+
+def _no_folder(path: Path) -> str:
+    return f"There is no folder {path.parent} to write {path.name} into; make it."
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -57,10 +57,11 @@ def check_number(
         )
     elif not math.isfinite(low):
         rule = "be a finite number"
-    elif ends:
-        rule = f"be at least {low:g}"
     else:
-        rule = "be positive" if low == 0 else f"be above {low:g}"
+        above = "positive" if low == 0 else f"above {low:g}"
+        rule = f"be at least {low:g}" if ends else f"be {above}"
+        if math.isinf(number):
+            rule = f"be a finite number of at least {low:g}" if ends else f"be finite and {above}"
     raise ArgumentError(f"`{name}` must {rule}; got {_shown(value)}.")
 
 

@@ -34,7 +34,7 @@ from untrue.metrics.inputs import (
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, Penalty
 
-# Thresholds on the way from "nobody stops early" to "everybody at the first exit".
+# Thresholds on the way from "no example stops early" to "all stop at the first exit".
 STEPS = 40
 
 

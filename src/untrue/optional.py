@@ -48,6 +48,15 @@ def need(module: str, purpose: str, extra: str | None = None) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         brought_by = extra or EXTRAS.get(package, "lab")
-        raise MissingDependencyError(
-            f'{purpose} needs {package}, which is missing: pip install "untrue[{brought_by}]".'
-        ) from error
+        raise missing(purpose, package, brought_by) from error
+
+
+def missing(purpose: str, package: str, extra: str) -> MissingDependencyError:
+    """The error where a package is not installed: what needs it, and the extra that brings it.
+
+    >>> print(missing("untrue.jax", "jax", "frameworks"))
+    untrue.jax needs jax, which is missing: pip install "untrue[frameworks]".
+    """
+    return MissingDependencyError(
+        f'{purpose} needs {package}, which is missing: pip install "untrue[{extra}]".'
+    )

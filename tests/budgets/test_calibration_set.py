@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from untrue import Actions, Penalty, control
+from untrue import Actions, DecisionRule, Penalty, control
 from untrue.budgets.calibration_set import read_calibration_set
 from untrue.errors import ArgumentError, DataError, PenaltyError
 
@@ -100,7 +101,9 @@ def test_tables_go_by_their_columns(pool, data) -> None:
     np.testing.assert_array_equal(
         numbered(probs), control(probs, codes, budgets=BUDGET, penalty=COSTS)(probs)
     )
-    with pytest.raises(ArgumentError, match="`probs` names 'p', which is no class of the penalty"):
+    with pytest.raises(
+        ArgumentError, match="`probs` names 'p', which is not a class of the penalty"
+    ):
         control(table.set_axis(["p", "q", "r", "s"], axis=1), names, budgets=BUDGET, penalty=COSTS)
 
 
@@ -110,7 +113,7 @@ def test_two_classes_from_one_column(pool, data) -> None:
     rule = control(second, truth, budgets=["0->1 <= 12%"])
     both = control(np.stack([1 - second, second], axis=1), truth, budgets=["0->1 <= 12%"])
     np.testing.assert_array_equal(rule(second), both(np.stack([1 - second, second], axis=1)))
-    flags = control(second, truth.astype(bool), budgets=["0->1 <= 12%"])
+    flags = control(second, truth.astype(bool), budgets=["False->True <= 12%"])
     np.testing.assert_array_equal(flags(second), rule(second))
     named = control(
         second,
@@ -146,7 +149,7 @@ def test_tensors_come_and_go(data) -> None:
         ({"target": [None] * 9}, "class names or whole numbers; got None"),
         ({"target": np.zeros((9, 2), int)}, r"`target` must have shape \(N,\)"),
         ({"classes": ["tumour", "cyst", "scar"]}, "must name all 4 classes"),
-        ({"classes": ["tumour", "cyst", "scar", "x"]}, "names 'x', which is no class of"),
+        ({"classes": ["tumour", "cyst", "scar", "x"]}, "names 'x', which is not a class of"),
         ({"probs": np.zeros((0, 4)), "target": []}, "at least one example; got none"),
         ({"probs": np.full((1, 4), 0.25), "target": [0]}, "at least 2 examples"),
     ],
@@ -239,3 +242,52 @@ def test_no_answer_and_the_class_minus_one_are_told_apart(data) -> None:
         control(two, target, budgets=["1->-1 <= 40%"], abstain=True)
     silent = control(two, target.astype(str), budgets=["1->-1 <= 1%"], abstain=True)
     assert set(silent(two)) <= {"-1", "1", -1}
+
+
+@pytest.fixture(scope="module")
+def flags() -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of False and True, and the truth: three in ten are True."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000) < 0.3
+    shown = rng.normal(size=2000) + 1.5 * truth
+    second = 1 / (1 + np.exp(1.9 - 1.5 * shown))
+    return np.stack([1 - second, second], axis=1), truth
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "boolean"])
+def test_true_and_false_go_by_name_in_whatever_order_the_classes_are(flags, kind) -> None:
+    probs, truth = flags
+    given = {"list": list, "boolean": lambda t: pd.Series(t, dtype="boolean")}.get(kind, np.array)
+    alone = control(probs, given(truth), budgets=["True->False <= 30%"])
+    assert alone.classes == ("False", "True")
+    turned = control(
+        probs[:, ::-1], given(truth), budgets=["True->False <= 30%"], classes=["True", "False"]
+    )
+    for rule, columns in ((alone, probs), (turned, probs[:, ::-1])):
+        answers = rule(columns)
+        assert answers.dtype == np.bool_
+        missed = (truth & ~answers).sum() / truth.sum()
+        assert missed <= 0.35
+        assert (answers == truth).mean() > 0.7
+    named = control(
+        probs[:, 0],
+        given(truth),
+        budgets=["True->False <= 30%"],
+        penalty=Penalty.from_rules(["True", "False"], {}),
+    )
+    np.testing.assert_array_equal(named(probs[:, 0]), turned(probs[:, ::-1]))
+
+
+def test_a_rule_of_true_and_false_comes_back_from_its_file(flags, tmp_path) -> None:
+    probs, truth = flags
+    rule = control(probs, truth, budgets=["True->False <= 30%"])
+    again = DecisionRule.load(rule.save(tmp_path / "rule.json"))
+    assert again(probs).dtype == np.bool_
+    np.testing.assert_array_equal(again(probs), rule(probs))
+
+
+def test_codes_of_other_columns_are_refused(data) -> None:
+    probs, codes = data
+    kept = codes < 2
+    with pytest.raises(DataError, match=r"taken for 0, 1, 2, 3, .* Give `classes`"):
+        control(probs[kept], codes[kept] + 1, budgets=["1->2 <= 30%"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ CASES = {
         ["zone <= 10%"],
     ),
     "silent": (
-        {"classes": ("tumour", "cyst", "scar", "benign"), "abstain": True},
+        {"penalty": Penalty.from_rules(["tumour", "cyst", "scar", "benign"], {}), "abstain": True},
         ["expected cost <= 0.2"],
     ),
 }
@@ -68,6 +69,17 @@ def test_a_rule_comes_back_from_its_file(rule, pool, tmp_path) -> None:
     for one, other in zip(again.resolved, rule.resolved, strict=True):
         np.testing.assert_array_equal(one.mask(), other.mask())
     assert again.save(tmp_path / "again.json").read_text() == path.read_text()
+    assert again == rule
+    assert len({again, rule}) == 1
+    assert replace(rule, temperature=rule.temperature + 1) != rule
+    assert rule != "rule.json"
+
+
+def test_a_rule_is_saved_as_json_in_a_folder_that_is_there(rule, tmp_path) -> None:
+    with pytest.raises(ArgumentError, match=r"`path` must end in \.json, .*; got .*rule\.pkl"):
+        rule.save(tmp_path / "rule.pkl")
+    with pytest.raises(MissingFileError, match=r"There is no folder .*none to write rule\.json"):
+        rule.save(tmp_path / "none" / "rule.json")
 
 
 def test_it_is_least_expected_cost_by_scaled_costs(rule, pool) -> None:
@@ -123,7 +135,7 @@ def refused(content: dict, tmp_path: Path, message: str, *, sealed: bool) -> Non
         (["temperature"], 0, "`temperature` must be positive"),
         (["temperature"], -1.0, "`temperature` must be at least 0; got -1"),
         (["abstain_cost"], True, "`abstain_cost` must be a number; got True"),
-        (["answers"], "pickles", "`answers` must be codes, names or numbers; got 'pickles'"),
+        (["answers"], "pickles", "`answers` must be one of .*; got 'pickles'"),
         (["answers"], "numbers", "`answers` are numbers, but not all classes are"),
         (["budgets"], ["*->malign <= 1%"], "unknown class 'malign'"),
         (["budgets"], ["*->benign < 1%"], "expected"),

@@ -394,3 +394,14 @@ def test_what_cannot_be_calibrated_is_named(logits: Any, target: Any, message: s
 def test_probabilities_are_no_logits() -> None:
     with pytest.raises(ArgumentError, match=r"`logits` are probabilities: .* np\.log\(probs\)"):
         calibrate(np.array([[0.2, 0.8], [0.6, 0.4]]), [1, 0])
+
+
+@pytest.mark.parametrize("ignore_index", [None, -100])
+@pytest.mark.parametrize("kind", [str, object, bytes])
+def test_names_are_refused_as_targets_of_a_calibration(
+    kind: type, ignore_index: int | None
+) -> None:
+    names = np.array(["a", "b", "a"]).astype(kind)
+    message = r"`target` must hold class indices \(integers\).* by the position of each name"
+    with pytest.raises(ArgumentError, match=message):
+        calibrate(np.zeros((3, 2)), names, ignore_index=ignore_index)

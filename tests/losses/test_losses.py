@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -256,3 +257,14 @@ def test_collapse_is_warned_of_once_and_by_name() -> None:
         loss.alpha = 0.95
     loss.alpha = 0.99  # warned already
     BilinearLoss(Penalty.from_ordinal(3), alpha=1.0)  # no free class, no warning
+
+
+@pytest.mark.parametrize("suffix", [".json", ".toml"])
+def test_a_checkpoint_fits_a_loss_whose_costs_were_saved_and_loaded(
+    suffix: str, tmp_path: Path
+) -> None:
+    costs = [[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [1.0, 7.0, 0.0]]
+    for penalty in (Penalty.from_matrix(costs), Penalty.from_rules(3, {(0, 1): 5.0})):
+        again = Penalty.load(penalty.save(tmp_path / f"costs{suffix}"))
+        state = BilinearLoss(penalty).state_dict()
+        assert not any(BilinearLoss(again).load_state_dict(state))

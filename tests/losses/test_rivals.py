@@ -39,7 +39,10 @@ def test_a_tree_may_come_as_a_penalty_and_nothing_else(loss, tree, penalties, dr
         (lambda p, t: ClassWeightedLoss(p, power=-1), "`power` must be at least 0; got -1"),
         (lambda p, t: CostSmoothedLoss(p, epsilon=1.2), r"`epsilon` must lie in \[0, 1\]; got 1.2"),
         (lambda p, t: CostSmoothedLoss(p, gamma=math.nan), "`gamma` must be at least 0; got nan"),
-        (lambda p, t: SoftLabelLoss(t, beta=math.inf), "`beta` must be at least 0; got inf"),
+        (
+            lambda p, t: SoftLabelLoss(t, beta=math.inf),
+            "`beta` must be a finite number of at least 0; got inf",
+        ),
         (lambda p, t: HierarchicalLoss(t, decay="much"), "`decay` must be at least 0; got 'much'"),
         (lambda p, t: HierarchicalLoss(t, by="width"), "'height' or 'depth'; got 'width'"),
         (lambda p, t: SquaredEMDLoss(p, strength=-0.5), "`strength` must be at least 0; got -0.5"),

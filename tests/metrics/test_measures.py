@@ -193,9 +193,11 @@ def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
     assert metrics.zone_errors(cm, [[False, True], [False, False]]) == 1
     for mask in ([[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 0], [0, 0]]):
         for zone in (mask, np.array(mask)):
-            with pytest.raises(ArgumentError, match=r"is none\. A mask .* boolean by `mask != 0`"):
+            with pytest.raises(
+                ArgumentError, match=r"is a right answer\. A mask .* boolean by `mask != 0`"
+            ):
                 metrics.zone_errors(cm, zone)
-    with pytest.raises(ArgumentError, match=r"\(1, 1\) is none\.$"):
+    with pytest.raises(ArgumentError, match=r"\(1, 1\) is a right answer\.$"):
         metrics.zone_errors(cm, [(1, 1)])
 
 
@@ -209,7 +211,7 @@ def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
         (np.ones((2, 2), bool), r"as a mask, must have shape \(5, 5\); got \(2, 2\)"),
         (np.eye(K, dtype=bool), r"mistakes only, but its mask is true at \[0, 0\]"),
         (3, "`zone` must be a Penalty, a mask or pairs; got 3"),
-        ([(1, 1)], r"mistakes only; \(1, 1\) is none"),
+        ([(1, 1)], r"mistakes only; \(1, 1\) is a right answer"),
         ([(0, 5)], r"`zone` must hold classes in \[0, 5\); got class 5"),
         ([(0, 1, 2)], r"must hold \(true, predicted\) pairs; got \(0, 1, 2\)"),
         (["lion"], r"must hold \(true, predicted\) pairs; got 'lion'"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import untrue
 from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
-from untrue.errors import PenaltyError
+from untrue.errors import ArgumentError, PenaltyError
 from untrue.losses.bilinear import MixedLoss
 from untrue.penalty import DensePenalty, RulesPenalty, TreePenalty
 
@@ -107,6 +107,23 @@ def test_normalized_changes_the_scale_alone(make: Any) -> None:
     assert top.classes == rows.classes == p.classes
     with pytest.raises(PenaltyError, match="`how` must be 'rows', 'max' or 'none'; got 'cols'"):
         p.normalized("cols")
+
+
+def test_softened_costs_lie_between_equal_ones_and_those_given(make: Any) -> None:
+    p = make()
+    wrong = ~np.eye(p.n_classes, dtype=bool)
+    assert p.softened(1.0) is p
+    assert (p.softened(0.0).matrix()[wrong] == p.cheapest).all()
+    soft = p.softened(0.25)
+    assert soft.classes == p.classes
+    expected = 0.75 * p.cheapest + 0.25 * p.matrix()
+    np.testing.assert_allclose(soft.matrix()[wrong], expected[wrong], rtol=1e-12)
+    assert (np.diag(soft.matrix()) == 0).all()
+    # A tree whose rows are scaled becomes a matrix; every other form stays what it is.
+    scaled = p.form == "tree" and not (p.row_scale == 1).all()
+    assert soft.form == ("dense" if scaled else p.form)
+    with pytest.raises(ArgumentError, match=r"`share` must lie in \[0, 1\]; got 1\.5"):
+        p.softened(1.5)
 
 
 def test_free_classes_have_a_column_of_zeros(make: Any) -> None:

@@ -53,7 +53,7 @@ def test_csv_as_people_write_it(text: str, tmp_path: Path, written: Any) -> None
         (",cat,dog\ncat,3,1\ndog,1,0\n", r"predicting 'cat' for 'cat' .* is 3\.0: the diagonal"),
         (
             ",cat,dog\ncat,0,1\nbog,1,0\n",
-            "line 3: 'bog' is no class .*; did you mean 'dog'",
+            "line 3: 'bog' is not a class .*; did you mean 'dog'",
         ),
         (",cat,dog\ncat,0,1\n", "no row for class 'dog'"),
         (",cat,dog\ncat,0,1\n\ncat,0,1\n", "line 4: a second row for class 'cat'"),

@@ -12,10 +12,13 @@ import numpy.typing as npt
 from untrue.decision.calibration import tempered
 from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.metrics.inputs import (
+    BOOLEANS,
     FloatArray,
     IntArray,
+    are_booleans,
     are_names,
     check_same_length,
+    from_booleans,
     precision,
     prob_blocks,
     read_labels,
@@ -25,12 +28,13 @@ from untrue.metrics.layouts import class_rows, column_names, in_column_order
 from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.base import check_classes
-from untrue.penalty.stated import has_names, penalty_over
+from untrue.penalty.stated import has_names, penalty_over, sorted_labels
 
-Answers = Literal["codes", "names", "numbers"]
+Answers = Literal["codes", "names", "numbers", "booleans"]
 
 # Columns are in another order if that order is better by this much, in accuracy.
 CLEARLY = 0.05
+SURELY = 3.0  # standard deviations
 LEAST_JUDGED = 20  # examples; fewer show no order
 MOST_MATCHED = 300  # classes; more take seconds to match with columns
 
@@ -42,7 +46,8 @@ class CalibrationSet:
     probs    (N, k) in their own precision, columns in the order of the penalty's classes
     target   (N,) positions of the classes
     penalty  over the classes; equal costs if none was given
-    answers  what `target` was made of: positions, names, or names that are whole numbers
+    answers  what `target` was made of: positions, names, names that are whole numbers, or True
+             and False where classes are called so
     """
 
     probs: npt.NDArray[np.floating[Any]]
@@ -68,7 +73,7 @@ def read_calibration_set(
     check_same_length(probs=scores, target=codes)
     if not len(codes):
         raise DataError("`probs` must hold at least one example; got none.")
-    if named is None and answers != "codes":
+    if named is None:
         check_order(scores, codes, names)
     return CalibrationSet(scores, codes, costs, answers)
 
@@ -115,26 +120,25 @@ def _labels(target: Any) -> npt.NDArray[Any]:
             row = int(np.argmin(whole))
             raise DataError(f"`target` must hold classes; row {row} is {labels[row]}.")
         return labels.astype(np.int64)
-    return labels.astype(np.int64) if labels.dtype.kind == "b" else labels
+    return labels.astype(np.bool_) if are_booleans(labels) else labels
 
 
 def _names_of(probs: Any, labels: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Names where nothing names them: positions, or the labels in the order of scikit-learn."""
+    """Names where nothing names them: positions, or the labels in sorted order."""
     shape = np.shape(probs)
     k = 2 if len(shape) == 1 or shape[1:] == (1,) else int(shape[1]) if len(shape) == 2 else 0
+    if labels.dtype.kind == "b" and k == 2:
+        return BOOLEANS
+    labels = np.asarray(from_booleans(labels, ()))
     if labels.dtype.kind in "iu" and labels.size and labels.min() >= 0 and labels.max() < max(k, 2):
         return tuple(str(i) for i in range(max(k, 1)))
-    own = sorted({_text(label) for label in labels.tolist()}, key=_as_sorted(labels))
+    own = sorted_labels(_text(label) for label in labels.tolist())
     if k and len(own) != k:
         raise ArgumentError(
             f"`target` has {len(own)} different labels and `probs` {k} columns: give `classes`, "
             "the class of each column, in order."
         )
     return check_classes(own)
-
-
-def _as_sorted(labels: npt.NDArray[Any]) -> Any:
-    return int if labels.dtype.kind in "iu" else str
 
 
 def _text(label: Any) -> str:
@@ -151,7 +155,9 @@ def _in_order(penalty: Penalty, names: tuple[str, ...], where: str) -> Penalty:
     for name in names:
         if name not in penalty.classes:
             hint = nearest(name, penalty.classes) or "."
-            raise ArgumentError(f"{where} names {name!r}, which is no class of the penalty{hint}")
+            raise ArgumentError(
+                f"{where} names {name!r}, which is not a class of the penalty{hint}"
+            )
     if len(names) != penalty.n_classes:
         raise ArgumentError(
             f"{where} must name all {penalty.n_classes} classes of the penalty; got {len(names)}."
@@ -161,6 +167,10 @@ def _in_order(penalty: Penalty, names: tuple[str, ...], where: str) -> Penalty:
 
 def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> tuple[IntArray, Answers]:
     """Positions, and what they were given as."""
+    if labels.dtype.kind == "b":
+        named = set(BOOLEANS) <= set(names)
+        places = read_labels(from_booleans(labels, names), "target", len(names))
+        return places.astype(np.int64), "booleans" if named else "codes"
     k, number = len(names), labels.dtype.kind in "iu"
     if number and not are_names(labels, "target", names):
         return read_labels(labels, "target", k).astype(np.int64), "codes"
@@ -198,8 +208,11 @@ def check_order(
     judged, true = top[1::2], codes[1::2]
     if len(true) < LEAST_JUDGED:
         return
-    given, found = float((judged == true).mean()), float((best[judged] == true).mean())
-    if found > given + CLEARLY:
+    as_given, as_found = judged == true, best[judged] == true
+    given, found = float(as_given.mean()), float(as_found.mean())
+    # Of the examples that the two orders answer differently: more than chance would give.
+    gained = float(as_found.sum()) - float(as_given.sum())
+    if found > given + CLEARLY and gained > SURELY * float((as_found != as_given).sum()) ** 0.5:
         raise DataError(
             f"The columns of `probs` are taken for {listed(names)}, and the most probable class is "
             f"right in {100 * given:.0f} % of cases. Taken for {listed([names[i] for i in best])} "

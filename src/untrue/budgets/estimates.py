@@ -25,7 +25,7 @@ _KNOWN: dict[tuple[float, float], dict[int, int]] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class Forecast:
     """For T rules and B budgets, on a future test part.
 
     rates    (T, B) estimated rates; mean costs for cost budgets
@@ -73,7 +73,7 @@ class Outlook:
             chance *= np.where(most < 0, 0.0, shown)
         return chance
 
-    def joined(self, other: Outlook) -> Outlook:
+    def joined(self, other: Forecast) -> Forecast:
         """Of these rules and of more."""
         return replace(
             self,
@@ -83,10 +83,10 @@ class Outlook:
         )
 
 
-def outlook(
+def forecast(
     part: Part, counts: Counts, limits: FloatArray, alpha: float, test_size: int
-) -> Outlook:
-    """The outlook of rules that were counted on the path part."""
+) -> Forecast:
+    """The forecast for rules that were counted on the path part."""
     rates, margins = np.empty(counts.errors.shape), np.full(counts.errors.shape, np.nan)
     for b, limit in enumerate(limits.tolist()):
         if b in counts.paid:
@@ -99,7 +99,7 @@ def outlook(
         rates[:, b] = errors / np.maximum(counts.of[:, b], 1)
     tested = np.round(counts.of * (test_size / max(counts.n, 1))).astype(np.int64)
     by_prediction = tuple(budget.by_prediction for budget in part.family.budgets)
-    return Outlook(limits, by_prediction, rates, tested, margins)
+    return Forecast(limits, by_prediction, rates, tested, margins)
 
 
 def _costs(

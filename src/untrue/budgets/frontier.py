@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from untrue.budgets.estimates import Outlook, critical_errors, outlook, recalibrated
+from untrue.budgets.estimates import Forecast, critical_errors, forecast, recalibrated
 from untrue.budgets.family import Counts, Part
 from untrue.budgets.sequence import bets
 from untrue.metrics.bounds import examples_needed, rate_with_chance
@@ -89,18 +89,18 @@ class _Seen:
         self.multipliers = np.zeros((0, len(limits)))
         self.failing = np.zeros(0)
         self._counts: Counts | None = None
-        self._outlook: Outlook | None = None
+        self._forecast: Forecast | None = None
 
     def add(self, multipliers: FloatArray) -> slice:
         """Look at more rules; returns their positions."""
         start = len(self.multipliers)
         if len(multipliers):
             counts = self.part.counts(multipliers)
-            more = outlook(self.part, counts, self.limits, self.alpha, self.test_size)
+            more = forecast(self.part, counts, self.limits, self.alpha, self.test_size)
             self.multipliers = np.concatenate([self.multipliers, multipliers])
             self.failing = np.concatenate([self.failing, more.fails(self.alpha).sum(axis=1)])
             self._counts = counts if self._counts is None else self._counts.joined(counts)
-            self._outlook = more if self._outlook is None else self._outlook.joined(more)
+            self._forecast = more if self._forecast is None else self._forecast.joined(more)
         return slice(start, len(self.multipliers))
 
     @property
@@ -109,9 +109,9 @@ class _Seen:
         return self._counts
 
     @property
-    def outlook(self) -> Outlook:
-        assert self._outlook is not None
-        return self._outlook
+    def forecast(self) -> Forecast:
+        assert self._forecast is not None
+        return self._forecast
 
     @property
     def scores(self) -> FloatArray:
@@ -176,13 +176,13 @@ def _moves(seen: _Seen, t: int, chance: float) -> FloatArray:
     """(B,) By how many powers of two each multiplier of rule `t` should rise."""
     moves = np.empty(len(seen.limits))
     for b, limit in enumerate(seen.limits.tolist()):
-        rate = max(float(seen.outlook.rates[t, b]), 1e-12)
+        rate = max(float(seen.forecast.rates[t, b]), 1e-12)
         if b in seen.counts.paid:
             aim = limit * (1 - 0.5 * (1 - chance))
         else:
-            tested = int(seen.outlook.tested[t, b])
+            tested = int(seen.forecast.tested[t, b])
             most = int(critical_errors(np.array([tested]), limit, seen.alpha)[0])
-            if most < 0 and seen.outlook.by_prediction[b]:
+            if most < 0 and seen.forecast.by_prediction[b]:
                 moves[b] = -1.0  # too few answers to show anything
                 continue
             if most < 0:
@@ -230,7 +230,7 @@ def _several(seen: _Seen) -> list[Path]:
     tilts[0] = 1.0
     best: tuple[float, list[int], FloatArray] = (-1.0, [], np.zeros(0))
     for number in STARTS:
-        passing = seen.outlook.passing(seen.alpha / number, tilts)
+        passing = seen.forecast.passing(seen.alpha / number, tilts)
         starts: list[int] = []
         reached = np.zeros(SCENARIOS)
         for _ in range(number):
@@ -256,7 +256,7 @@ def _path_from(seen: _Seen, start: int, tilt: FloatArray) -> Path:
     """A start, and the frontier from there, as a scenario has it; for one budget all below it."""
     if len(seen.limits) == 1:
         return seen.path(_line(seen, start))
-    failing = seen.outlook.fails(seen.alpha, tilt).sum(axis=1)
+    failing = seen.forecast.fails(seen.alpha, tilt).sum(axis=1)
     chosen = seen.frontier(failing)
     chosen = chosen[seen.scores[chosen] > seen.scores[start]]
     chosen = np.concatenate([[start], chosen])

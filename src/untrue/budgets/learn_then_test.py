@@ -55,7 +55,7 @@ def control(
     budgets     texts such as "tumour->benign <= 0.5%", or `Budget`s; a number of errors is one in
                 as many examples as these
     penalty     what mistakes cost: the rule with the least cost is wanted. Without it the one with
-                most right answers
+                most right answers, and no budget may be about costs
     confidence  with which all budgets hold together
     abstain     True: it may give no answer, where the budgets leave none; a number: the price of no
                 answer, in the units of the penalty
@@ -125,6 +125,12 @@ def find_rule(
         zone_above=zone_above,
         examples=len(data.target),
     )
+    of_cost = [str(found.budget) for found in resolved if found.budget.kind == "cost"]
+    if of_cost and not by_cost:
+        raise ArgumentError(
+            f"Budget {of_cost[0]!r} is about what mistakes cost: give a `penalty` (--penalty FILE; "
+            "make one with `untrue penalty new`)."
+        )
     family = Family(data.penalty, resolved, abstain_cost, by_cost=by_cost)
     share = usual_path_share(len(resolved)) if path_share is None else path_share
     path_part, test_part = split(len(data.target), share, seed)

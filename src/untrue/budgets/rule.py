@@ -46,12 +46,13 @@ class DecisionRule:
     multipliers   one for each budget: how many times as costly its mistakes are
     temperature   of the calibration that goes before
     abstain_cost  no answer where even the least expected cost is above it; None: always answer
-    answers       labels are "codes" (positions of classes), "names", or "numbers" (names that are
-                  whole numbers), as `target` was
+    answers       labels are "codes" (positions of classes), "names", "numbers" (names that are
+                  whole numbers) or "booleans" (classes called True and False), as `target` was
     guarantee     what holds, with what confidence, and from how many examples
 
     `rule(probs)` takes (N, k), or (N,) for two classes, and a table's columns by name; -1
-    where it gives no answer. `rule.costs` are the scaled costs.
+    where it gives no answer. `rule.costs` are the scaled costs. Rules are equal that would be saved
+    alike.
     """
 
     penalty: Penalty
@@ -62,6 +63,16 @@ class DecisionRule:
     abstain_cost: float | None
     answers: Answers
     guarantee: Guarantee
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DecisionRule):
+            return NotImplemented
+        from untrue.budgets.rule_file import plain_values
+
+        return plain_values(self) == plain_values(other)
+
+    def __hash__(self) -> int:
+        return hash((self.classes, self.budgets, self.multipliers, self.abstain_cost))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -105,17 +116,20 @@ class DecisionRule:
         return found
 
     def labels(self, codes: IntArray) -> npt.NDArray[Any]:
-        """What positions stand for: themselves, names, or numbers."""
+        """What positions stand for: themselves, names, numbers, or True and False."""
         if self.answers == "codes":
             return codes
         if self.answers == "numbers":
             return np.array([*map(int, self.classes), -1], dtype=np.int64)[codes]
+        classes: list[Any] = list(self.classes)
+        if self.answers == "booleans":
+            classes = [{"True": True, "False": False}.get(name, name) for name in classes]
         if self.abstain_cost is None:
-            return np.array(self.classes)[codes]
-        return np.array([*self.classes, -1], dtype=object)[codes]
+            return np.array(classes)[codes]
+        return np.array([*classes, -1], dtype=object)[codes]
 
     def save(self, path: str | Path) -> Path:
-        """Write as JSON: numbers and names, nothing that runs."""
+        """Write as a .json file: numbers and names, nothing that runs."""
         from untrue.budgets.rule_file import save
 
         return save(self, Path(path))

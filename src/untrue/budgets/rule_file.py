@@ -8,17 +8,25 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from untrue.atomic_files import place_text
 from untrue.budgets.budget import Budget
+from untrue.budgets.calibration_set import Answers
 from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.rule_evidence import check_evidence
 from untrue.budgets.scaling import check_multipliers
 from untrue.budgets.verdict import Verdict
 from untrue.checks import check_count
-from untrue.errors import DataError, MissingFileError, UntrueError, nearest
+from untrue.errors import (
+    ArgumentError,
+    DataError,
+    MissingFileError,
+    UntrueError,
+    listed,
+    nearest,
+)
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, with_path
 from untrue.metrics.inputs import class_indices
@@ -46,6 +54,8 @@ MOST = 2**53
 
 def save(rule: DecisionRule, path: Path) -> Path:
     """Write a rule; what is there already is replaced once the whole is written."""
+    if path.suffix.lower() != ".json":
+        raise ArgumentError(f"`path` must end in .json, the format of a rule; got {path}.")
     text = json.dumps(to_dict(rule), ensure_ascii=False, indent=1, allow_nan=False)
     return place_text(path, f"{text}\n")
 
@@ -70,6 +80,12 @@ def load(path: Path) -> DecisionRule:
 
 def to_dict(rule: DecisionRule) -> dict[str, Any]:
     """A rule as plain values, sealed."""
+    found = plain_values(rule)
+    return {**found, "checksum": checksum(found)}
+
+
+def plain_values(rule: DecisionRule) -> dict[str, Any]:
+    """A rule as plain values."""
     meaning = rule.meaning
     groups: Any = None
     if isinstance(meaning.groups, Hierarchy):
@@ -82,7 +98,7 @@ def to_dict(rule: DecisionRule) -> dict[str, Any]:
                 for group, members in meaning.groups.items()
             }
         }
-    content = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "penalty": penalty_content(rule.penalty),
@@ -99,7 +115,6 @@ def to_dict(rule: DecisionRule) -> dict[str, Any]:
         "answers": rule.answers,
         "guarantee": _guarantee_dict(rule.guarantee),
     }
-    return {**content, "checksum": checksum(content)}
 
 
 def checksum(content: Mapping[str, Any]) -> str:
@@ -132,8 +147,8 @@ def from_dict(content: Any) -> DecisionRule:
     )
     abstain = given["abstain_cost"]
     answers = given["answers"]
-    if answers not in ("codes", "names", "numbers"):
-        raise DataError(f"`answers` must be codes, names or numbers; got {answers!r}.")
+    if answers not in get_args(Answers):
+        raise DataError(f"`answers` must be one of {listed(get_args(Answers))}; got {answers!r}.")
     if answers == "numbers" and not all(n.lstrip("-").isdecimal() for n in penalty.classes):
         raise DataError("`answers` are numbers, but not all classes are.")
     temperature = _number(given["temperature"], "temperature", least=0.0)

@@ -148,7 +148,9 @@ def calibrate(
     check_same_length(logits=scores, target=given)
     flat_labels(target, "target", layout.shape)
     ignored = np.zeros(given.shape, dtype=bool) if ignore_index is None else given == ignore_index
-    labels = read_labels(np.where(ignored, 0, given), "target", scores.shape[1])
+    # A zero of their own kind, so that names are still names and are refused as such.
+    kept = np.where(ignored, given.dtype.type(0), given)
+    labels = read_labels(kept, "target", scores.shape[1])
     weights = np.broadcast_to(1.0, labels.shape)
     if weight is not None:
         weights = _read_weight(weight)

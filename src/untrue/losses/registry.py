@@ -214,6 +214,18 @@ LOSSES = (
         strengths=(0.5, 2.0, 5.0),
     ),
     LossEntry(
+        # Smooths evenly, whatever mistakes cost: shows how much of what cost-smoothed labels gain
+        # is smoothing alone.
+        "label-smoothing",
+        loss="CrossEntropyLoss",
+        function="cross_entropy",
+        home="torch.nn",
+        function_home="torch.nn.functional",
+        needs=(),
+        knob="label_smoothing",
+        strengths=(0.1, 0.3, 0.6),
+    ),
+    LossEntry(
         "budgeted",
         loss="BudgetedLoss",
         function="budgeted_loss",
@@ -241,8 +253,8 @@ BESIDE = {
 }
 
 _BY_NAME = {entry.name: entry for entry in LOSSES}
-# Ours in the narrow sense: of this project, cross-entropy being PyTorch's.
-OWN = tuple(entry for entry in LOSSES if entry.name != CROSS_ENTROPY)
+# Of this project; the others are PyTorch's.
+OWN = tuple(entry for entry in LOSSES if not entry.home.startswith("torch."))
 COMPARED = tuple(entry for entry in LOSSES if entry.compared)
 # Names of the losses that mix cross-entropy and a cost term by alpha.
 MIXED = tuple(entry.name for entry in COMPARED if entry.knob == "alpha")

@@ -95,6 +95,32 @@ def are_names(labels: npt.NDArray[Any], name: str, classes: Sequence[str]) -> bo
     return not placed and not found.isdisjoint(classes)
 
 
+BOOLEANS = ("False", "True")
+
+
+def from_booleans(value: ArrayOrTensor, classes: Sequence[str]) -> ArrayOrTensor:
+    """True and False as positions of the classes that are called so, or else as 1 and 0.
+
+    Anything else is left as it is.
+
+    >>> from_booleans([True, False], ["True", "False"]).tolist()
+    [0, 1]
+    """
+    labels = to_numpy(value)
+    if not are_booleans(labels):
+        return value
+    named = set(BOOLEANS) <= set(classes)
+    false, true = map(list(classes).index, BOOLEANS) if named else (0, 1)
+    return np.where(labels.astype(np.bool_), true, false)
+
+
+def are_booleans(labels: npt.NDArray[Any]) -> bool:
+    """Whether labels are all True or False; a nullable column of pandas has them as objects."""
+    if labels.dtype.kind != "O":
+        return labels.dtype.kind == "b"
+    return bool(labels.size) and all(isinstance(each, bool | np.bool_) for each in labels.flat)
+
+
 def read_labels(
     value: ArrayOrTensor, name: str, n_classes: int, *, least: int = 0
 ) -> npt.NDArray[np.integer[Any]]:

@@ -34,6 +34,7 @@ from untrue.metrics.inputs import (
     Groups,
     check_n_classes,
     check_same_length,
+    from_booleans,
     read_labels,
     to_numpy,
 )
@@ -178,6 +179,7 @@ def _counted(
     try:
         if isinstance(penalty, Actions):
             return answer_cells(true, answers, penalty)
+        true, answers = (from_booleans(each, penalty.classes) for each in (true, answers))
         return confusion_cells(true, answers, penalty.n_classes)
     except UntrueError as error:
         raise type(error)(
@@ -202,8 +204,9 @@ def example_costs(
     """
     if not isinstance(penalty, ExamplePenalty):
         check_penalty(penalty)
-    labels = read_labels(true, "true", penalty.n_classes)
-    answers = read_labels(predicted, "predicted", penalty.n_classes, least=-1)
+    k, names = penalty.n_classes, penalty.classes
+    labels = read_labels(from_booleans(true, names), "true", k)
+    answers = read_labels(from_booleans(predicted, names), "predicted", k, least=-1)
     check_same_length(true=labels, predicted=answers)
     silent = answers < 0
     if silent.any() and abstain_cost is None:

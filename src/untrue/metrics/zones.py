@@ -108,6 +108,8 @@ def _in_pairs(
             raise ArgumentError(f"`zone` must hold (true, predicted) pairs; got {pair!r}.")
         true, predicted = class_indices(pair, k, "zone", classes)
         if true == predicted:
-            raise ArgumentError(f"`zone` holds mistakes only; {tuple(pair)!r} is none.{hint}")
+            raise ArgumentError(
+                f"`zone` holds mistakes only; {tuple(pair)!r} is a right answer.{hint}"
+            )
         codes.append(true * k + predicted)
     return np.isin(cells.true * k + cells.predicted, np.asarray(codes, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""What a mistake costs: `penalty[true, predicted]`, zero on the diagonal, never negative.
+"""What a mistake costs: `penalty.cost(true, predicted)`, never negative, 0 for a right answer.
 
 Three forms behind one contract: `DensePenalty` (a matrix), `RulesPenalty` (a default and its
 exceptions) and `TreePenalty` (cost by the height of the lowest common ancestor). The last two

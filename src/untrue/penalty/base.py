@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from untrue.checks import is_tensor
+from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
@@ -253,6 +253,22 @@ class Penalty(ABC):
             return self._divided(np.full(self.n_classes, self.greatest or 1.0))
         raise PenaltyError(f"`how` must be 'rows', 'max' or 'none'; got {how!r}.")
 
+    def softened(self, share: float) -> Penalty:
+        """Costs between equal ones and these: `c + share (A - c)` for every mistake.
+
+        c is the cheapest cost above 0. With share 0 the most probable class has the least expected
+        cost, with share 1 the costs are these. So `decide` has a strength: a smaller share saves
+        less cost and gives up fewer right answers.
+
+        >>> Penalty.from_matrix([[0, 9], [1, 0]]).softened(0.25).matrix()
+        array([[0., 3.],
+               [1., 0.]])
+        """
+        check_number("share", share, 0.0, 1.0)
+        if share == 1.0:
+            return self
+        return self._moved((1.0 - share) * self.cheapest, share)
+
     def select(self, classes: Sequence[str]) -> Self:
         """The same costs among these classes, in this order."""
         names = check_classes(classes)
@@ -329,6 +345,10 @@ class Penalty(ABC):
     @abstractmethod
     def _divided(self, rows: Floats) -> Self:
         """Each row of costs divided by its number."""
+
+    @abstractmethod
+    def _moved(self, plus: float, times: float) -> Penalty:
+        """`plus + times A` for every mistake."""
 
     @abstractmethod
     def _free_columns(self) -> npt.NDArray[np.bool_]: ...

@@ -80,6 +80,11 @@ class DensePenalty(Penalty):
     def _divided(self, rows: Floats) -> Self:
         return type(self)(self.classes, self.costs / rows[:, None])
 
+    def _moved(self, plus: float, times: float) -> Self:
+        costs = plus + times * self.costs
+        np.fill_diagonal(costs, 0.0)
+        return type(self)(self.classes, costs)
+
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         return np.asarray(~self.costs.any(axis=0))
 

@@ -67,7 +67,7 @@ def _write_json(penalty: Penalty) -> bytes:
 
 
 def _write_toml(penalty: Penalty) -> bytes:
-    return toml_file(penalty_content(_as_rules(penalty)))
+    return toml_file(penalty_content(penalty))
 
 
 def as_json(content: dict[str, Any]) -> bytes:
@@ -84,7 +84,7 @@ def toml_file(content: dict[str, Any]) -> bytes:
                     "[[rule]]",
                     *(f"{name} = {_toml(cost)}" for name, cost in rule.items()),
                 ]
-        elif isinstance(value, list) and len(value) > 8:
+        elif isinstance(value, list) and (len(value) > 8 or key == "matrix"):
             lines += [f"{key} = [", *(f"    {_toml(item)}," for item in value), "]"]
         else:
             lines.append(f"{key} = {_toml(value)}")

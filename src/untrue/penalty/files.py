@@ -1,9 +1,10 @@
 """Penalties from files: CSV and .npy for matrices, TOML for people, JSON for every form.
 
 CSV     header row and first column are class names; rows are the true class
-TOML    classes, default, and [[rule]] tables with true, predicted, cost; or classes, edges and
-        height_costs for a hierarchy. A cost may be a formula of columns, "0.2 * amount + 5"
-JSON    the same keys, or classes and matrix
+TOML    classes, default, and [[rule]] tables with true, predicted, cost; or classes and matrix, a
+        list of rows; or classes, edges and height_costs for a hierarchy. The cost of a rule may be
+        a formula of columns, "0.2 * amount + 5"
+JSON    the same keys
 .npy    the matrix alone; never a pickle
 """
 
@@ -118,7 +119,7 @@ def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
     for i, (name, (number, _)) in enumerate(zip(names, body, strict=True)):
         if name not in columns:
             hint = nearest(name, classes) or "."
-            raise PenaltyError(f"line {number}: {name!r} is no class of the header{hint}")
+            raise PenaltyError(f"line {number}: {name!r} is not a class of the header{hint}")
         if name in row_of:
             raise PenaltyError(f"line {number}: a second row for class {name!r}.")
         row_of[name] = i

@@ -150,6 +150,10 @@ class RulesPenalty(Penalty):
             self.costs / rows[self.true],
         )
 
+    def _moved(self, plus: float, times: float) -> Self:
+        default, costs = (plus + times * each for each in (self.default, self.costs))
+        return type(self)(self.classes, default, self.true, self.predicted, costs)
+
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         k = self.n_classes
         free_row = self.default == 0

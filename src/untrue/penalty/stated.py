@@ -149,21 +149,21 @@ def named_for(penalty: Penalty, names: Iterable[str]) -> Penalty:
     >>> named_for(Penalty.from_ordinal(3), ["8", "9", "10"]).classes
     ('8', '9', '10')
     """
-    given = in_order(names)
+    given = sorted_labels(names)
     if has_names(penalty) or not given or not set(given).isdisjoint(penalty.classes):
         return penalty
     return _reorder(penalty, given)
 
 
-def in_order(names: Iterable[str]) -> list[str]:
-    """Each name once, sorted as scikit-learn sorts labels: whole numbers as numbers.
+def sorted_labels(names: Iterable[str]) -> list[str]:
+    """Each label's name once, sorted; whole numbers as numbers. The order of labels, everywhere.
 
-    >>> in_order(["10", "9", "9"]), in_order(["10", "9", "a"])
+    >>> sorted_labels(["10", "9", "9"]), sorted_labels(["10", "9", "a"])
     (['9', '10'], ['10', '9', 'a'])
     """
-    found = set(names)
-    whole = all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in found)
-    return sorted(found, key=int if whole else None)
+    found = sorted(set(names))
+    whole = all(re.fullmatch(r"-?[0-9]{1,20}", name) for name in found)
+    return sorted(found, key=int) if whole else found
 
 
 def class_names(

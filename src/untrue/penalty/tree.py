@@ -229,6 +229,13 @@ class TreePenalty(Penalty):
             return type(self)(self.hierarchy, self.height_costs / rows[0], self.row_scale)
         return type(self)(self.hierarchy, self.height_costs, self.row_scale / rows)
 
+    def _moved(self, plus: float, times: float) -> Penalty:
+        if not (self.row_scale == 1).all():
+            return Penalty.from_matrix(self.matrix(), self.classes)._moved(plus, times)
+        costs = plus + times * self.height_costs
+        costs[0] = 0.0
+        return type(self)(self.hierarchy, costs)
+
     def _free_columns(self) -> npt.NDArray[np.bool_]:
         # Without the scale A is symmetric: a free column is a free row.
         return np.asarray(self._row_greatest == 0)
