@@ -367,7 +367,8 @@ def test_a_missing_library_is_named_with_its_install_line(library: str) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode != 0
-    assert f'{library} is not installed. Run: pip install "untrue[boosting]"' in ended.stderr
+    line = f'untrue.boosting needs {library}, which is missing: pip install "untrue[boosting]".'
+    assert line in ended.stderr
 
 
 def test_boosting_needs_no_torch() -> None:
@@ -377,3 +378,35 @@ def test_boosting_needs_no_torch() -> None:
         "boosting.lightgbm_objective([[0, 1], [1, 0]])([0], [[0.0, 0.0]])"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_before_the_first_tree_the_posterior_is_the_class_frequencies(loss: Any) -> None:
+    labels = np.repeat([0, 1, 2], [5, 3, 2])
+    costs = np.array([[0.0, 1.0, 1.0], [20.0, 0.0, 2.0], [1.0, 5.0, 0.0]])
+    start = boosting.start_scores(costs, labels, loss, 0.5)
+    behind = untrue.posterior(boosting.probs([start]), Penalty.from_matrix(costs), 0.5, loss)
+    np.testing.assert_allclose(behind, [[0.5, 0.3, 0.2]], atol=1e-6)
+    plain = boosting.start_scores(costs, labels, loss, 0.0)
+    np.testing.assert_allclose(np.exp(plain), [0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_example_of_weight_two_starts_boosting_as_two_examples(loss: Any) -> None:
+    labels, weight = np.array([0, 1, 1, 2]), np.array([1, 2, 1, 3])
+    amounts = np.array([4.0, 2.0, 9.0, 5.0])
+    costs = Penalty.from_ordinal(3)
+    each = costs.per_example({(1, 2): amounts, (2, 0): amounts})
+    rows = np.repeat(np.arange(4), weight)
+    for penalty, repeated in ((costs, costs), (each, each.take(rows))):
+        weighted = boosting.start_scores(penalty, labels, loss, weight=weight)
+        twice = boosting.start_scores(repeated, labels[rows], loss)
+        np.testing.assert_allclose(weighted, twice, atol=1e-6)
+        # Only how much the weights differ counts.
+        halved = boosting.start_scores(penalty, labels, loss, weight=weight / 2)
+        np.testing.assert_allclose(halved, weighted, atol=1e-6)
+
+
+def test_start_scores_of_what_is_no_class_are_refused() -> None:
+    with pytest.raises(DataError, match=r"Labels must be the integers 0..9.* row 1 has 12"):
+        boosting.start_scores(ZONE, [3, 12])

@@ -27,8 +27,10 @@ never negative and is the cross-entropy's own at alpha = 0. It is scaled as the 
 own (LightGBM by k / (k - 1), XGBoost by 2) and at least 1e-16, XGBoost's floor.
 
 With alpha = 0 the trees are those of the library's objective but for rounding, if both start from
-the same scores. By themselves the libraries' own objectives start from the class frequencies:
-compare with `boost_from_average` off in LightGBM, with a `base_score` given to XGBoost.
+the same scores. The libraries' own objectives start from the class frequencies, all others from 0,
+so that a rare class keeps too high a probability. Give each row `start_scores` as LightGBM's
+`init_score` or XGBoost's `base_margin`, also where you evaluate, and add them to what LightGBM
+predicts. `BoostedClassifier` does so by itself.
 
 A loss with `1 - alpha` before the cross-entropy has smaller second derivatives too. With alpha near
 1 lower what is compared with their sum (LightGBM's `min_sum_hessian_in_leaf`, XGBoost's
@@ -44,11 +46,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 
 from untrue import newton, reference
 from untrue.checks import check_choice, check_number
-from untrue.errors import ArgumentError, DataError, MissingDependencyError
+from untrue.errors import ArgumentError, DataError
 from untrue.metrics.probabilities import softmax
+from untrue.optional import missing
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
 from untrue.reference import Floats, Loss
@@ -57,6 +61,7 @@ __all__ = [
     "lightgbm_metric",
     "lightgbm_objective",
     "probs",
+    "start_scores",
     "xgboost_metric",
     "xgboost_objective",
 ]
@@ -66,6 +71,8 @@ Library = Literal["lightgbm", "xgboost"]
 
 # Smaller second derivatives count as this, which is XGBoost's own floor.
 LEAST_HESSIAN = 1e-16
+# A rarer class starts as if it were so frequent, which is LightGBM's own floor.
+LEAST_SHARE = 1e-15
 
 
 def lightgbm_objective(
@@ -157,6 +164,47 @@ def probs(raw: npt.ArrayLike) -> Floats:
     return softmax(logits)
 
 
+def start_scores(
+    penalty: Penalty | ExamplePenalty | Any,
+    target: npt.ArrayLike,
+    loss: Loss = "bilinear",
+    alpha: float = 0.5,
+    *,
+    weight: npt.ArrayLike | None = None,
+) -> Floats:
+    """(k,) Where boosting should start: the scores of least mean loss that are the same for all.
+
+    With alpha = 0 they are the logarithms of the class frequencies, and so they are with alpha = 1,
+    where the least loss may be at infinite scores. target (N,): codes in the order of the penalty's
+    classes; weight (N,): what an example counts; 2 is a row given twice.
+
+    >>> start = start_scores(Penalty.from_ordinal(3), [0, 0, 1, 2], alpha=0.0)
+    >>> probs([start])
+    array([[0.5 , 0.25, 0.25]])
+    """
+    costs, _ = _read_penalty(penalty, None)
+    _check(None, loss, alpha)
+    labels = _read_codes(np.asarray(target).reshape(-1), _n_classes(costs))
+    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
+    if not weights.sum() > 0:
+        raise DataError("`weight` must be more than 0 for at least one example.")
+    shares = np.bincount(labels, weights, minlength=_n_classes(costs)) / weights.sum()
+    plain = np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
+    if not 0.0 < alpha < 1.0:
+        return plain
+    by_example = isinstance(costs, ExamplePenalty)
+    means = weights @ _rows(costs, labels) / weights.sum() if by_example else shares @ costs
+
+    # All examples together are one whose target has the weights `shares`.
+    def value(scores: Floats) -> tuple[float, Floats]:
+        one = (scores[None], shares[None], means[None])
+        found = reference.losses(*one, loss=loss, alpha=alpha)
+        return float(found[0]), reference.gradients(*one, loss=loss, alpha=alpha)[0]
+
+    least = minimize(value, plain, jac=True, method="BFGS", options={"gtol": 1e-9})
+    return np.asarray(least.x - least.x.mean())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
     """`(gradient, hessian)` of a loss by raw scores, example weights included.
@@ -220,19 +268,12 @@ class Metric:
         return f"{self.loss}-loss" if self.measure == "loss" else "cost"
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
-        call = _read_call(
-            first,
-            second,
-            sample_weight,
-            _n_classes(self.costs),
-            raw=self.raw,
-            unmatched=self.unmatched,
-        )
+        k = _n_classes(self.costs)
+        call = _read_call(first, second, sample_weight, k, raw=self.raw, unmatched=self.unmatched)
+        rows = _rows(self.costs, call.target)
         if self.measure == "cost":
-            answer = call.logits.argmax(1)[:, None]
-            values = np.take_along_axis(_rows(self.costs, call.target), answer, axis=1)[:, 0]
+            values = np.take_along_axis(rows, call.logits.argmax(1)[:, None], axis=1)[:, 0]
         else:
-            rows = _rows(self.costs, call.target)
             values = reference.losses(
                 call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
             )
@@ -258,13 +299,7 @@ class _Call:
 
 
 def _read_call(
-    first: Any,
-    second: Any,
-    weight: Any,
-    n_classes: int,
-    *,
-    raw: bool,
-    unmatched: tuple[str, ...],
+    first: Any, second: Any, weight: Any, n_classes: int, *, raw: bool, unmatched: tuple[str, ...]
 ) -> _Call:
     by_booster = hasattr(second, "get_label")
     if unmatched and not by_booster:
@@ -288,13 +323,7 @@ def _read_call(
             f"({len(labels)}, {n_classes}); got {scores.shape}. A Booster needs "
             f"params['num_class'] = {n_classes}."
         )
-    target = labels.astype(np.int64)
-    outside = (target != labels) | (target < 0) | (target >= n_classes)
-    if outside.any():
-        raise DataError(
-            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
-            f"row {outside.argmax()} has {labels[outside.argmax()]:g}."
-        )
+    target = _read_codes(labels, n_classes)
     if raw:
         logits = _two_columns(scores) if single else scores
     else:
@@ -302,6 +331,17 @@ def _read_call(
         logits = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
     weights = None if weight is None or not np.size(weight) else np.asarray(weight, np.float64)
     return _Call(logits, target, weights, scores.shape, single, by_booster)
+
+
+def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
+    target = labels.astype(np.int64)
+    outside = (target != labels) | (target < 0) | (target >= n_classes)
+    if outside.any():
+        raise DataError(
+            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
+            f"row {outside.argmax()} has {labels[outside.argmax()]:g}."
+        )
+    return target
 
 
 def _two_columns(scores: Floats) -> Floats:
@@ -351,10 +391,8 @@ def _metric(
     return Metric(library, costs, loss, float(alpha), measure, raw, unmatched)
 
 
-def _check(library: Library, loss: Loss, alpha: float) -> None:
-    if importlib.util.find_spec(library) is None:
-        raise MissingDependencyError(
-            f'{library} is not installed. Run: pip install "untrue[boosting]"'
-        )
+def _check(library: Library | None, loss: Loss, alpha: float) -> None:
+    if library is not None and importlib.util.find_spec(library) is None:
+        raise missing("untrue.boosting", library, "boosting")
     check_choice("loss", loss, get_args(Loss))
     check_number("alpha", alpha, 0.0, 1.0)

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import untrue
 from untrue import Penalty, boosting, decide
 from untrue.errors import ArgumentError, DataError
 from untrue.sklearn import BoostedClassifier
@@ -108,9 +110,76 @@ def test_it_grows_the_trees_of_the_bare_objective() -> None:
     costs = COSTS.select(["benign", "malignant"]).matrix()
     bare = lightgbm.LGBMClassifier(
         objective=boosting.lightgbm_objective(costs, "log-bilinear", 0.3), **LIGHTGBM
-    ).fit(X, LABELS)
-    raw = bare.predict_proba(X, raw_score=True)
-    np.testing.assert_array_equal(model.predict_proba(X), boosting.probs(raw))
+    )
+    start = boosting.start_scores(costs, 1 - Y, "log-bilinear", 0.3)
+    np.testing.assert_array_equal(model.start_scores_, start)
+    margin = start[1] - start[0]
+    raw = bare.fit(X, LABELS, init_score=np.full(len(X), margin)).predict_proba(X, raw_score=True)
+    np.testing.assert_array_equal(model.predict_proba(X), boosting.probs(raw + margin))
+
+
+@pytest.fixture(scope="module")
+def rare() -> tuple[np.ndarray, np.ndarray]:
+    """Two examples of a hundred are of class 1, and one column shows which, somewhat."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.02).astype(int)
+    x = rng.normal(size=(4000, 5))
+    x[:, 0] += 1.5 * y
+    return x, y
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_a_rare_class_is_as_probable_as_it_is_frequent(trees: Any, rare: Any) -> None:
+    x, y = rare
+    model = BoostedClassifier(trees, alpha=0.0).fit(x[:3000], y[:3000])
+    assert model.predict_proba(x[3000:])[:, 1].mean() == pytest.approx(y[3000:].mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("trees", TREES)
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_without_costs_it_is_the_librarys_own_model(
+    trees: Any, rare: Any, *, weighted: bool
+) -> None:
+    for x, y in (rare, load_digits(return_X_y=True)):
+        x, y = x[y < 5], y[y < 5]
+        weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
+        own = clone(trees).fit(x, y, sample_weight=weight).predict_proba(x)
+        ours = BoostedClassifier(trees, alpha=0.0).fit(x, y, sample_weight=weight)
+        np.testing.assert_allclose(ours.predict_proba(x), own, atol=1e-5)
+
+
+@pytest.mark.parametrize("trees", TREES)
+@pytest.mark.parametrize("k", [2, 3])
+def test_examples_to_evaluate_on_start_from_the_same_scores(trees: Any, k: int) -> None:
+    digits, number = load_digits(n_class=k, return_X_y=True)
+    x, y = digits[20:], number[20:]
+    held_out, truth = digits[:20], number[:20]
+    pairs: dict[str, Any] = {"eval_set": [(x, y), (held_out, truth)], "verbose": False}
+    if isinstance(trees, lightgbm.LGBMClassifier):
+        pairs = {"eval_X": (x, held_out), "eval_y": (y, truth)}
+    model = BoostedClassifier(trees, alpha=0.5).fit(x, y, **pairs)
+    found = model.estimator_
+    history = found.evals_result_ if hasattr(found, "evals_result_") else found.evals_result()
+    for rows, target, seen in zip((x, held_out), (y, truth), history.values(), strict=True):
+        logits = np.log(model.predict_proba(rows))
+        costs = (1.0 - np.eye(k))[target]
+        loss = untrue.reference.losses(logits, target, costs, alpha=0.5).mean()
+        assert seen["bilinear-loss"][-1] == pytest.approx(loss, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("trees", "fit", "name"),
+    [
+        (lightgbm.LGBMClassifier(), {"init_score": np.zeros(len(X))}, "init_score"),
+        (lightgbm.LGBMClassifier(), {"init_model": "trees.txt"}, "init_model"),
+        (xgboost.XGBClassifier(), {"base_margin": np.zeros(len(X))}, "base_margin"),
+        (xgboost.XGBClassifier(), {"xgb_model": "trees.json"}, "xgb_model"),
+        (xgboost.XGBClassifier(base_score=0.5), {}, "base_score"),
+    ],
+)
+def test_another_start_is_refused(trees: Any, fit: Any, name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"`{name}` cannot be given: the scores of a Boosted"):
+        BoostedClassifier(trees, COSTS).fit(X, LABELS, **fit)
 
 
 def test_weights_by_label_reach_the_trees() -> None:
@@ -120,6 +189,10 @@ def test_weights_by_label_reach_the_trees() -> None:
     by_example = BoostedClassifier(lightgbm.LGBMClassifier(**LIGHTGBM), COSTS)
     by_example.fit(X, LABELS, sample_weight=weight)
     np.testing.assert_allclose(model.predict_proba(X), by_example.predict_proba(X))
+    np.testing.assert_allclose(model.start_scores_, by_example.start_scores_)
+    balanced = lightgbm.LGBMClassifier(class_weight="balanced", **LIGHTGBM)
+    start = BoostedClassifier(balanced, alpha=0.0).fit(X, LABELS).start_scores_
+    np.testing.assert_allclose(start, np.log([0.5, 0.5]))
 
 
 def test_training_stops_early_by_our_loss() -> None:

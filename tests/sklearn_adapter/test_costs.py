@@ -93,5 +93,10 @@ def test_codes_are_scored_by_the_names_they_stand_for() -> None:
 
 def test_a_rule_that_looks_like_a_slip_of_a_label_is_warned_of() -> None:
     predicted = DummyClassifier(strategy="constant", constant="cat").fit([[0], [1]], ["cat", "dog"])
-    with pytest.warns(UntrueWarning, match="'catt', which is no label; did you mean 'cat'?"):
+    with pytest.warns(UntrueWarning, match="'catt', which is not a label; did you mean 'cat'?"):
         cost_scorer({("dog", "catt"): 9.0})(predicted, [[0], [1]], ["cat", "dog"])
+
+
+def test_rules_that_are_about_no_label_are_refused() -> None:
+    with pytest.raises(PenaltyError, match=r"rules for 1, 0, and the labels are a, b, c"):
+        cost_scorer({(1, 0): 30.0})(says("c"), ROWS, TRUTH)

@@ -213,7 +213,7 @@ def test_boosted_trees_by_our_objective_give_logits_and_are_refused() -> None:
     )
     with pytest.raises(DataError, match=r"With our objective use untrue.sklearn.BoostedClass"):
         CostSensitiveClassifier(trees, costs).fit(WINE, KIND)
-    inside = BoostedClassifier(lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), costs)
+    inside = BoostedClassifier(lightgbm.LGBMClassifier(n_estimators=30, verbose=-1), costs)
     assert CostSensitiveClassifier(inside, costs).fit(WINE, KIND).score(WINE, KIND) > 0.9
 
 

@@ -130,3 +130,16 @@ def test_costs_without_names_need_none(name: str, form: Any) -> None:
     stack = StackingClassifier([("costly", made(name, form))], GaussianNB(), cv=2).fit(X, Y)
     wanted = penalty_over(form, SORTED).matrix()
     np.testing.assert_array_equal(stack.estimators_[0].penalty_.matrix(), wanted)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_nullable_booleans_are_true_and_false(estimator: Any) -> None:
+    y = pd.Series(KIND == 1).astype("boolean")
+    costs = {(True, False): 5.0, "default": 1.0}
+    model = clone(estimator).set_params(penalty=costs).fit(X, y)
+    assert model.classes_.tolist() == [False, True]
+    plain = clone(estimator).set_params(penalty=costs).fit(X, KIND == 1)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    y.iloc[0] = None
+    with pytest.raises(ValueError, match="NaN"):
+        clone(model).fit(X, y)

@@ -177,7 +177,7 @@ RADIUS = TABLE[["radius"]]
 @pytest.mark.parametrize(
     ("x", "columns", "message"),
     [
-        (X, None, r"costs by the columns amount, and `X` is no table"),
+        (X, None, r"costs by the columns amount, and `X` is not a table"),
         (TABLE[["radius", "texture"]], None, "by the column 'amount', which `X` lacks"),
         (X, RADIUS, "which `cost_columns` lacks"),
         (X, AMOUNT[:9], "a row for each of the 569 examples; got 9"),

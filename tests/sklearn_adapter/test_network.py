@@ -289,4 +289,5 @@ def test_without_scikit_learn_the_install_line_is_named() -> None:
     program = "import sys; sys.modules['sklearn'] = None\nimport untrue.sklearn"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode != 0
-    assert 'scikit-learn is not installed. Run: pip install "untrue[sklearn]"' in ended.stderr
+    line = 'untrue.sklearn needs scikit-learn, which is missing: pip install "untrue[sklearn]".'
+    assert line in ended.stderr

@@ -17,14 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from untrue.errors import MissingDependencyError
+from untrue.optional import missing
 
 try:
     import sklearn as _sklearn  # noqa: F401  (the other one: scikit-learn)
 except ImportError as error:
-    raise MissingDependencyError(
-        'scikit-learn is not installed. Run: pip install "untrue[sklearn]"'
-    ) from error
+    raise missing("untrue.sklearn", "scikit-learn", "sklearn") from error
 
 from untrue.sklearn.boosted import BoostedClassifier
 from untrue.sklearn.costs import cost_scorer
@@ -52,7 +50,5 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise MissingDependencyError(
-            'BilinearClassifier needs torch, which is missing: pip install "untrue[torch]".'
-        ) from error
+        raise missing("BilinearClassifier", "torch", "torch") from error
     return BilinearClassifier

@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from untrue import boosting
 from untrue.checks import check_choice, check_number
@@ -23,6 +24,17 @@ WITHOUT_EFFECT = {
     "scale_pos_weight": (None, 1),
     **dict.fromkeys(("is_unbalance", "unbalance", "unbalanced_sets"), (None, False)),
 }
+# The arguments of the libraries' `fit` for the scores to start from: of the examples to train on,
+# of those to evaluate on.
+STARTS = {
+    "lightgbm": ("init_score", "eval_init_score"),
+    "xgboost": ("base_margin", "base_margin_eval_set"),
+}
+OTHER_STARTS = [name for both in STARTS.values() for name in both] + [
+    "base_score",
+    "init_model",
+    "xgb_model",
+]
 
 
 class BoostedClassifier(CostMetaEstimator):
@@ -45,12 +57,17 @@ class BoostedClassifier(CostMetaEstimator):
     `fit` passes on what the estimator's `fit` takes. Examples to evaluate on (`eval_set`, or
     `eval_X` and `eval_y`) are scored by our loss unless the estimator has a metric of its own.
 
-    Fitted: `estimator_`, `classes_`, `penalty_`.
+    The trees add to scores that are the same for every example, those of least loss by the class
+    frequencies (`boosting.start_scores`), weights included: with alpha = 0 the model is that of
+    the library's own objective. A start of your own, or a model to continue, is refused.
+
+    Fitted: `classes_`, `penalty_`, `start_scores_` (k,), the scores before the first tree, and
+    `estimator_`, whose own predictions lack them.
 
     >>> import lightgbm
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> trees = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)
+    >>> trees = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1)
     >>> model = BoostedClassifier(trees, {(2, 0): 10.0}).fit(X, y)
     >>> model.predict(X[:3])
     array([0, 0, 0])
@@ -88,6 +105,7 @@ class BoostedClassifier(CostMetaEstimator):
         X, y = self._read_labels(X, y)  # noqa: N806
         if _columns(X) == 0:
             raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        _refuse_other_start(self.estimator, params)
         params = self._fit_parameters(X, sample_weight, params)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -102,9 +120,17 @@ class BoostedClassifier(CostMetaEstimator):
         model = self._with_objective(
             clone(self.estimator), library, costs if by_example else self.penalty_.matrix()
         )
+        self.start_scores_ = boosting.start_scores(
+            costs if by_example else self.penalty_.matrix(),
+            target,
+            self.loss,
+            self.alpha,
+            weight=_weight(model, target, params),
+        )
         if library == "lightgbm" and params.get("eval_metric") is None:
             params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
-        self._adopt(model.fit(X, target, **self._coded(params)))
+        params = self._coded(params)
+        self._adopt(model.fit(X, target, **params, **self._starts(library, X, params)))
         # LightGBM names the columns of arrays, too, and answers for columns in any order.
         validate_data(self, X, skip_check_array=True)
         return self
@@ -149,15 +175,32 @@ class BoostedClassifier(CostMetaEstimator):
             coded["eval_y"] = found if several else found[0]
         return coded
 
+    def _starts(self, library: boosting.Library, X: Any, params: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+        """The scores to start from, of the examples to train and to evaluate on."""
+        name, name_of_others = STARTS[library]
+        given = params.get("eval_X")
+        others = list(given) if isinstance(given, tuple) else [] if given is None else [given]
+        others += [x for x, _ in params.get("eval_set") or ()]
+        if not others:
+            return {name: self._start(X)}
+        return {name: self._start(X), name_of_others: [self._start(x) for x in others]}
+
+    def _start(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """(N, k) The scores that rows start from; (N,), the second class's, where there are two."""
+        start = self.start_scores_
+        if len(start) == 2:
+            return np.full(_num_samples(X), start[1] - start[0])
+        return np.tile(start, (_num_samples(X), 1))
+
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
         _columns(X)  # refuses what is no table
         validate_data(self, X, reset=False, skip_check_array=True)
         if _library(self.estimator) == "lightgbm":
-            raw = self.estimator_.predict_proba(X, raw_score=True)
+            raw = self.estimator_.predict_proba(X, raw_score=True) + self._start(X)
         else:
-            raw = self.estimator_.predict(X, output_margin=True)
+            raw = self.estimator_.predict(X, output_margin=True, base_margin=self._start(X))
         return boosting.probs(raw)
 
     def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
@@ -169,6 +212,26 @@ class BoostedClassifier(CostMetaEstimator):
         else:
             chosen = probs.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+
+def _refuse_other_start(estimator: Any, params: dict[str, Any]) -> None:
+    given = params | {"base_score": estimator.get_params().get("base_score")}
+    other = [name for name in OTHER_STARTS if given.get(name) is not None]
+    if other:
+        raise ArgumentError(
+            f"`{other[0]}` cannot be given: the scores of a BoostedClassifier start from those of "
+            "least loss by the class frequencies. For another start use the library's own "
+            "interface with the objectives of untrue.boosting."
+        )
+
+
+def _weight(model: Any, target: npt.NDArray[np.int64], params: dict[str, Any]) -> Any:
+    """(N,) What each example counts, by `sample_weight` and LightGBM's `class_weight`; or None."""
+    weight, by_class = params.get("sample_weight"), model.get_params().get("class_weight")
+    if by_class is None:
+        return weight
+    of_class = compute_sample_weight(by_class, target)
+    return of_class if weight is None else weight * of_class
 
 
 def _columns(X: Any) -> int:  # noqa: N803

@@ -11,7 +11,7 @@ import sklearn
 from sklearn.metrics._scorer import _Scorer
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from untrue.errors import DataError, UntrueWarning, nearest
+from untrue.errors import DataError, PenaltyError, UntrueWarning, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.penalty.stated import DEFAULT, class_names, is_table, name_of
 from untrue.sklearn.example_costs import costs_of
@@ -94,13 +94,19 @@ def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:
         name for pair in penalty if pair != DEFAULT and isinstance(pair, tuple) for name in pair
     ]
     known = {name_of(label) for label in seen}
-    for name in dict.fromkeys(map(name_of, named)):
+    rules = dict.fromkeys(map(name_of, named))
+    if rules and known.isdisjoint(rules):
+        raise PenaltyError(
+            f"No rule of `penalty` is about a label: it has rules for {listed([*rules])}, and the "
+            f"labels are {listed(sorted(known))}."
+        )
+    for name in rules:
         # A fold may lack a class, so a name that is not there is no error; one that looks
         # misspelt gives a warning.
         hint = "" if name in known else nearest(name, known)
         if hint:
             warnings.warn(
-                f"`penalty` has a rule for {name!r}, which is no label{hint}",
+                f"`penalty` has a rule for {name!r}, which is not a label{hint}",
                 UntrueWarning,
                 stacklevel=2,
             )

@@ -63,7 +63,7 @@ def read_columns(names: Sequence[str], X: Any, cost_columns: Any) -> Mapping[str
         )
     if cost_columns is None:
         raise ArgumentError(
-            f"`penalty` has costs by the columns {', '.join(names)}, and `X` is no table with "
+            f"`penalty` has costs by the columns {', '.join(names)}, and `X` is not a table with "
             "names. Give them beside X, as `cost_columns`, a table or an array."
         )
     array = np.asarray(cost_columns)

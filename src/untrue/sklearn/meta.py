@@ -52,7 +52,7 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return tags
 
     def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
-        X, y = indexable(X, y)  # noqa: N806
+        X, y = indexable(X, plain_booleans(y))  # noqa: N806
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
@@ -80,6 +80,14 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
+
+
+def plain_booleans(y: Any) -> Any:
+    """Labels with the nullable booleans of pandas as plain ones; scikit-learn reads numbers."""
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, np.dtype) or getattr(dtype, "kind", "") != "b" or y.isna().any():
+        return y
+    return np.asarray(y, dtype=bool)
 
 
 def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:  # noqa: N803

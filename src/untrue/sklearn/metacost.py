@@ -118,29 +118,30 @@ class MetaCostClassifier(CostMetaEstimator):
         """(N, k) The mean probabilities of the committee for each training example."""
         n = len(y)
         size = max(2, round(self.max_samples * n))
-        heard, everybody = (np.zeros((n, len(self.classes_))) for _ in range(2))
+        out_of_bag_sum, all_sum = (np.zeros((n, len(self.classes_))) for _ in range(2))
         voters = np.zeros(n)
         for _ in range(self.n_estimators):
             rows = _bootstrap(y, size, rng)
             model = fit_part(_seeded(self.estimator, rng), X, y, params, rows)
-            opinion = self._opinion(model, X)
+            votes = self._votes(model, X)
             outside = np.ones(n, dtype=bool)
             outside[rows] = False
-            heard[outside] += opinion[outside]
-            everybody += opinion
+            out_of_bag_sum[outside] += votes[outside]
+            all_sum += votes
             voters += outside
-        everybody /= self.n_estimators
+        mean = np.asarray(all_sum / self.n_estimators)
         if not self.out_of_bag:
-            return everybody
+            return mean
         # An example that every copy was trained on is judged by all of them.
-        alone = voters == 0
-        return np.where(alone[:, None], everybody, heard / np.maximum(voters, 1)[:, None])
+        always_in_bag = voters == 0
+        out_of_bag_mean = out_of_bag_sum / np.maximum(voters, 1)[:, None]
+        return np.where(always_in_bag[:, None], mean, out_of_bag_mean)
 
-    def _opinion(self, model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def _votes(self, model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         if hasattr(model, "predict_proba"):
             return aligned_probs(model, X, self.classes_)
-        votes = positions(model.predict(X), self.classes_)
-        return np.eye(len(self.classes_))[votes]
+        answers = positions(model.predict(X), self.classes_)
+        return np.eye(len(self.classes_))[answers]
 
 
 def _bootstrap(y: npt.NDArray[Any], size: int, rng: np.random.RandomState) -> Any:

@@ -22,7 +22,7 @@ from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import positions
+from untrue.sklearn.meta import plain_booleans, positions
 from untrue.sklearn.stopping import Rows, Start, Trained, folds_of, train_by_folds, train_once
 from untrue.training import Settings
 
@@ -123,7 +123,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         given = X
-        X, y = validate_data(self, X, y, dtype=np.float64)  # noqa: N806
+        X, y = validate_data(self, X, plain_booleans(y), dtype=np.float64)  # noqa: N806
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self.classes_, target = np.unique(y, return_inverse=True)
@@ -172,7 +172,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "only with all examples. Use fit."
             )
         first = not hasattr(self, "coefs_")
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=first)  # noqa: N806
+        X, y = validate_data(self, X, plain_booleans(y), dtype=np.float64, reset=first)  # noqa: N806
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if first:

@@ -76,9 +76,7 @@ class Trained:
     state: dict[str, Any]
 
 
-def folds_of(
-    inputs: Floats, target: Ints, weight: Floats, rng: np.random.RandomState, n_folds: int = FOLDS
-) -> Ints:
+def folds_of(inputs: Floats, target: Ints, weight: Floats, rng: np.random.RandomState) -> Ints:
     """The fold of each row (N,), from 0: of each class about equal weights in each fold.
 
     Equal rows share a fold, so that none is judged by a model that has seen it; and a row of
@@ -95,8 +93,8 @@ def folds_of(
         members = members[np.argsort(drawn[members])]
         before = np.cumsum(mass[members]) - mass[members]
         # Classes of a row or two start in another fold each, so that these fill all folds.
-        fold[members] = (before / mass[members].sum() * n_folds).astype(np.int64) + place
-    return fold[inverse] % n_folds
+        fold[members] = (before / mass[members].sum() * FOLDS).astype(np.int64) + place
+    return fold[inverse] % FOLDS
 
 
 def train_once(start: Start, rows: Rows, left_out: Rows | None, settings: Settings) -> Trained:
