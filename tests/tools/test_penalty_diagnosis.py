@@ -52,7 +52,7 @@ def test_large_trees_are_symmetric_without_their_matrix() -> None:
         (Penalty.from_rules(3, {}, default=100.0), "A mistake costs 100 on average, far from 1"),
         (
             Penalty.from_matrix([[0, 9, 9], [1, 0, 9], [1, 9, 0]]),
-            "Always predicting '0' costs only 0.666667 an answer",
+            "Always predicting '0' costs only 0.666667 per answer",
         ),
     ],
 )

@@ -15,6 +15,8 @@ from untrue.penalty.dense import off_diagonal
 SMALL = 2000
 # Beyond this ratio of the greatest to the least cost, the least hardly counts in a gradient.
 WIDE_SCALE = 1000.0
+# Asymmetric pairs that are listed.
+MOST_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Diagnosis:
     mean              cost of a mistake drawn at random from all kinds
     free_mistakes     how many kinds of mistake cost nothing, of k (k - 1); None: too many classes
     free_classes      classes that cost nothing to predict
-    asymmetric        the most asymmetric pairs, most first; `n_asymmetric` of them in all
+    asymmetric        the most asymmetric pairs, most first; there are `n_asymmetric` in all
     constant          (class, expected cost of always predicting it) with all classes equally
                       frequent, cheapest first
     remarks           what is likely to disappoint, in sentences
@@ -54,8 +56,8 @@ class Diagnosis:
     remarks: tuple[str, ...]
 
 
-def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
-    """Look at a penalty; `shown` limits the asymmetric pairs that are listed."""
+def diagnose(penalty: Penalty) -> Diagnosis:
+    """Look at a penalty."""
     k = penalty.n_classes
     uniform = np.full((1, k), 1.0 / k)
     constant = penalty.expected(uniform)[0]
@@ -72,7 +74,7 @@ def diagnose(penalty: Penalty, *, shown: int = 10) -> Diagnosis:
         mean=float(constant.mean() * k / (k - 1)) if k > 1 else 0.0,
         free_mistakes=None if off is None else int((off == 0).sum()),
         free_classes=penalty.free_classes(),
-        asymmetric=() if pairs is None else pairs[:shown],
+        asymmetric=() if pairs is None else pairs[:MOST_PAIRS],
         n_asymmetric=None if pairs is None else len(pairs),
         constant=tuple((penalty.classes[j], float(constant[j])) for j in order.tolist()),
         remarks=(),
@@ -117,7 +119,7 @@ def _remarks(found: Diagnosis) -> tuple[str, ...]:
     elif found.constant[0][1] < 0.2 * found.constant[found.n_classes // 2][1]:
         name, cost = found.constant[0]
         remarks.append(
-            f"Always predicting {name!r} costs only {cost:g} an answer when all classes are "
+            f"Always predicting {name!r} costs only {cost:g} per answer when all classes are "
             "equally frequent, far less than other constants: look for it in the predictions."
         )
     if found.least > 0 and found.greatest / found.least > WIDE_SCALE:

@@ -9,9 +9,9 @@ from torch import nn
 
 from untrue.networks import NetworkSpec, from_spec, place
 from untrue.networks.normalize import learn_scale
+from untrue.training.device import keep_memory, reproducible
 from untrue.training.evaluation import Objective, batch_loss, exits, mean_loss
 from untrue.training.examples import Examples, network_input
-from untrue.training.machine import keep_memory, reproducible
 from untrue.training.optimizers import make_optimizer
 from untrue.training.settings import Settings
 

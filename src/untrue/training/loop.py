@@ -20,9 +20,9 @@ from untrue.losses import AlphaSchedule
 from untrue.networks import NetworkSpec, from_spec, place
 from untrue.networks.normalize import learn_scale
 from untrue.networks.weights import from_bytes, take_over
+from untrue.training.device import keep_memory, reproducible
 from untrue.training.evaluation import Objective, batch_loss, exits, mean_loss
 from untrue.training.examples import Examples, batches
-from untrue.training.machine import keep_memory, reproducible
 from untrue.training.optimizers import make_optimizer, rate_at, set_rate
 from untrue.training.progress import History, Progress
 from untrue.training.settings import Settings
@@ -193,7 +193,7 @@ class _Warmup:
 def _check_finite(
     network: nn.Module, loss: float, settings: Settings, *, epoch: int, step: int
 ) -> None:
-    """A NaN gradient makes NaN weights for good, so looking now and then misses none."""
+    """A NaN gradient makes NaN weights permanently, so checking every few steps is enough."""
     what = None if math.isfinite(loss) else f"the loss is {loss}"
     if what is None:
         for name, parameter in network.named_parameters():

@@ -16,9 +16,8 @@ from sklearn.datasets import load_breast_cancer
 import untrue
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import Penalty
-from untrue.tools.fitting.boosted_loss import start_scores
 from untrue.tools.fitting.booster import booster_learner
-from untrue.tools.fitting.learners import BoosterSettings
+from untrue.tools.fitting.learners import BoosterSettings, FitTask
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.reading.codes import TableCodes
@@ -91,16 +90,14 @@ def test_costs_act_in_training(patients_csv: Path, patient_costs: Penalty) -> No
     assert trained.expected_cost < plain.expected_cost
 
 
-@pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
-def test_before_the_first_tree_the_posterior_is_the_class_frequencies(loss: Any) -> None:
-    labels = np.repeat([0, 1, 2], [500, 300, 200])
-    costs = np.array([[0.0, 1.0, 1.0], [20.0, 0.0, 2.0], [1.0, 5.0, 0.0]])
-    start = start_scores(loss, costs, 0.5, labels, 3)
-    probs = np.exp(start) / np.exp(start).sum()
-    behind = untrue.posterior(probs[None], Penalty.from_matrix(costs), 0.5, loss)[0]
-    np.testing.assert_allclose(behind, np.array([501, 301, 201]) / 1003, atol=1e-6)
-    plain = start_scores("cross-entropy", costs, 0.5, labels, 3)
-    np.testing.assert_allclose(np.exp(plain), np.array([501, 301, 201]) / 1003)
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_a_class_without_a_training_example_starts_as_one_that_has_one(library: str) -> None:
+    learner = booster_learner(library, BoosterSettings(rounds=1), 3, 1, ())
+    parts = Split(np.arange(8), np.arange(8, 10), np.arange(0))
+    inputs, labels = np.arange(10.0)[:, None], np.array([0] * 6 + [1] * 2 + [0, 1])
+    task = FitTask("cross-entropy", Penalty.from_ordinal(3), 0.5, inputs, labels, parts)
+    start = learner.train(task, seed=0).predictor.start
+    np.testing.assert_allclose(np.exp(start), np.array([7, 3, 1]) / 11)
 
 
 def test_trees_by_costs_and_the_least_cost_decision_do_not_answer_one_class(
@@ -179,7 +176,8 @@ def test_a_learner_that_is_sent_elsewhere_leaves_its_data_behind() -> None:
     learner = booster_learner("lightgbm", BoosterSettings(rounds=2), 2, 1, ())
     inputs, labels = np.arange(80, dtype=np.float32)[:, None], np.arange(80) // 40
     parts = Split(np.arange(0, 80, 2), np.arange(1, 80, 4), np.arange(3, 80, 4))
-    learner.train("cross-entropy", Penalty.from_ordinal(2), 0.0, inputs, labels, parts, seed=0)
+    task = FitTask("cross-entropy", Penalty.from_ordinal(2), 0.0, inputs, labels, parts)
+    learner.train(task, seed=0)
     assert learner.last.sets is not None
     sent = pickle.loads(pickle.dumps(learner))
     assert sent == learner

@@ -14,9 +14,10 @@ from sklearn.datasets import load_digits
 from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.networks import NetworkSpec
-from untrue.tools.fitting.fit import fit, labels_of
+from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.predict import predict, read_data
 from untrue.tools.fitting.result import FitResult
+from untrue.tools.fitting.setup import labels_of
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.opening import open_source
 
@@ -214,7 +215,9 @@ def test_a_folder_of_images_keeps_its_own_split(tmp_path: Path) -> None:
         ({"y": [1, 2]}, "must hold an array 'X'; it holds y"),
         ({"X": [[1.0], [2.0]]}, "must hold labels as 'y'; it holds X"),
         ({"X": [[1.0], [2.0]], "y": [1, 2, 3]}, "'y' must hold 2 class names or whole numbers"),
-        ({"X": [[1.0], [2.0]], "y": [1.5, 2.0]}, "'y' must hold 2 class names or whole numbers"),
+        ({"X": [[1.0], [2.0]], "y": [1.0, 2.5]}, "or whole numbers; row 1 has 2.5"),
+        ({"X": [[1.0], [2.0]], "y": [1.0, np.nan]}, "or whole numbers; row 1 has nan"),
+        ({"X": [[1.0], [2.0]], "y": [np.inf, 1.0]}, "or whole numbers; row 0 has inf"),
         ({"X": ["a", "b"], "y": [1, 2]}, "'X' must hold numbers of shape"),
         ({"X": [[1.0], [np.inf]], "y": [1, 2]}, "data row 2, column 'x0', is infinite"),
         ({"X": np.zeros((2, 5, 5, 5)), "y": [1, 2]}, "must have 1 or 3 channels"),
@@ -248,3 +251,11 @@ def test_costs_as_a_matrix_or_as_rules_go_by_the_sorted_labels(penalty: Any) -> 
     found = fit(x, y, penalty=penalty, model="lightgbm", rounds=5)
     assert found.model.penalty.cost("8", "9") == 9.0
     assert found.model.penalty.cost("9", "8") == 1.0
+
+
+@pytest.mark.parametrize("penalty", [None, 1.0 - np.eye(12)])
+def test_labels_that_are_numbers_are_sorted_as_numbers(penalty: Any) -> None:
+    y = np.repeat(np.arange(12), 10)
+    x = y[:, None] + np.random.default_rng(0).normal(0, 0.1, size=(120, 2))
+    found = fit(x, y, penalty=penalty, loss="cross-entropy", model="lightgbm", rounds=1)
+    assert found.model.classes == tuple(map(str, range(12)))

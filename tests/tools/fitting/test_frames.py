@@ -11,6 +11,7 @@ import pytest
 import untrue
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import Penalty
+from untrue.tools.reading.opening import open_source
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +54,33 @@ def test_probabilities_in_a_table_are_read_by_the_names_of_its_columns() -> None
     for penalty in (costs, None):
         found = untrue.audit(table, truth, penalty=penalty, budgets=["well->sick <= 99%"])
         assert found.summary.errors == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "answer"),
+    [
+        ("float", ("0", "1"), 1),
+        ("Int64", ("0", "1"), 1),
+        ("Float64", ("0", "1"), 1),
+        ("boolean", ("False", "True"), True),
+    ],
+)
+def test_labels_of_pandas_that_may_have_gaps_are_whole_numbers_and_booleans(
+    kind: str, names: tuple[str, ...], answer: object
+) -> None:
+    x = np.arange(60.0)[:, None]
+    y = pd.Series(np.arange(60) > 20).astype(kind)
+    for data in (x, pd.DataFrame(x, columns=["age"])):
+        found = untrue.fit(data, y, loss="cross-entropy", model="lightgbm", rounds=5)
+        assert found.model.classes == names
+        assert found.predict(data)[-1] == answer
+    y.iloc[3] = None if kind != "float" else np.nan
+    with pytest.raises(DataError, match=r"class names or whole numbers; (got|row 3 has nan)"):
+        untrue.fit(x, y, loss="cross-entropy", model="lightgbm", rounds=5)
+
+
+def test_whole_floats_of_an_npz_are_whole_numbers(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", X=np.arange(6.0)[:, None], y=np.array([0.0, 1, 2, 0, 1, 2]))
+    labels = open_source(tmp_path / "d.npz").labels
+    assert labels is not None
+    assert labels.names == ("0", "1", "2")

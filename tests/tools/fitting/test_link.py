@@ -56,7 +56,7 @@ def test_scores_that_stand_for_no_probabilities_are_worth_a_note_once_they_are_m
     _, some = Link("log-bilinear", 0.95, costs).read(scores)
     note = many_outside(some, 0.95, "held-out examples")
     assert note is not None
-    assert note.startswith(f"for {100 * some:.0f} % of the held-out examples no class probabilit")
+    assert note.startswith(f"for {100 * some:.0f} % of the held-out examples the scores do not")
     _, none = Link("log-bilinear", 0.1, costs).read(scores / 10)
     assert many_outside(none, 0.1, "held-out examples") is None
 

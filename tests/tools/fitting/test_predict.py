@@ -225,3 +225,33 @@ def test_images_beyond_single_precision_are_refused() -> None:
     images[2, 1, 1] = 1e300
     with pytest.raises(DataError, match=r"holds 1e\+300 at \(2, 1, 1\); images must be finite"):
         array_source(images, None, path=Path("x.npz"))
+
+
+@pytest.mark.parametrize("kind", ["network", "lightgbm"])
+def test_a_column_without_any_value_is_warned_of(
+    kind: str, patients_csv: Path, patient_costs: Penalty, tmp_path: Path
+) -> None:
+    rounds = {"rounds": 3} if kind == "lightgbm" else {"epochs": 1}
+    found = fit(
+        open_source(patients_csv, target="diagnosis"), penalty=patient_costs, model=kind,
+        baseline=False, **rounds,
+    )  # fmt: skip
+    table = pa.csv.read_csv(patients_csv)
+    schema = found.model.preprocessing.schema
+    full = [name for name in schema.numbers if not table[name].null_count]
+    place = table.column_names.index(full[0])
+    empty = table.set_column(place, full[0], pa.nulls(table.num_rows, pa.float64()))
+    pa.parquet.write_table(empty, tmp_path / "empty.parquet")
+    message = f"column '{full[0]}', which the model learned from, is empty in all"
+    with pytest.warns(UntrueWarning, match=message):
+        predict(found.model, tmp_path / "empty.parquet")
+    # One row may have a gap.
+    pa.parquet.write_table(empty.slice(0, 1), tmp_path / "one.parquet")
+    assert len(predict(found.model, tmp_path / "one.parquet").predicted) == 1
+
+
+def test_an_empty_column_of_an_array_is_warned_of_by_its_number() -> None:
+    x, y = np.arange(60.0).reshape(30, 2), np.arange(30) > 10
+    found = fit(x, y, loss="cross-entropy", model="lightgbm", rounds=3)
+    with pytest.warns(UntrueWarning, match="column 'x1', which the model learned from, is empty"):
+        found.predict(np.column_stack([x[:, 0], np.full(30, np.nan)]))

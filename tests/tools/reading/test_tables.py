@@ -132,7 +132,7 @@ def test_a_tab_may_be_written_as_people_write_it(tmp_path: Path) -> None:
     assert open_table(tmp_path / "t.csv", delimiter="\\t").names == ("a", "b")
     with pytest.raises(
         ArgumentError,
-        match=r"`delimiter` must be one character of ASCII that is no quote; got ';;'",
+        match=r"`delimiter` must be a single ASCII character other than a quote; got ';;'",
     ):
         open_table(tmp_path / "t.csv", delimiter=";;")
 
@@ -220,7 +220,7 @@ def test_a_file_whose_name_is_not_utf8_is_read(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("delimiter", ["", '"', "\n", "é", "\x00", "ab"])
 def test_a_delimiter_that_separates_nothing_is_refused(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ArgumentError, match="`delimiter` must be one character of ASCII"):
+    with pytest.raises(ArgumentError, match="`delimiter` must be a single ASCII character"):
         open_table(tmp_path / "t.csv", delimiter=delimiter)
 
 

@@ -114,7 +114,7 @@ def test_multipliers_rise_for_what_is_over_until_the_trials_are_spent() -> None:
     assert 1 < fourth < fifth
     assert not result.likely
     assert result.trained == 5
-    assert result.stopped == "it may train 5 settings at most"
+    assert result.stopped == "the limit of 5 settings was reached"
 
 
 def test_a_training_that_fails_ends_the_search_with_what_was_found() -> None:

@@ -14,7 +14,7 @@ from untrue.atomic_files import place_text
 from untrue.budgets import Budget, DecisionRule, ResolvedBudget, Verdict, resolve_all
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, example_cells, summary
@@ -154,22 +154,19 @@ def audit(
              hold. Where there are probabilities and no answers, it answers
     truth, predicted, probs  columns of a file, where they are not to be guessed
     hierarchy  has the penalty's classes, in their order
-    classes  of a file: the names that labels 0, 1, ... stand for
+    classes  the names that labels 0, 1, ... stand for; beside arrays, also the class of each column
+             of probabilities, in order (scikit-learn: model.classes_)
     budgets  "good<-bad <= 5%" and the like; each gets a verdict, with `confidence` (that of the
              rule, else 95 %)
     """
-    if rule is not None and penalty is not None:
-        raise ArgumentError("Give either a `penalty` or a `rule`, which brings its own costs.")
+    if not isinstance(penalty, Penalty | FormulaPenalty | ExamplePenalty | None):
+        raise PenaltyError(
+            "`penalty` must be a Penalty (Penalty.from_matrix(matrix, classes), from_rules, ...); "
+            f"got {type(penalty).__name__}. For a file: untrue.Penalty.load(path)."
+        )
     stated = [Budget.of(budget) for budget in budgets]
     if rule is not None:
-        if stated or hierarchy is not None or zone_above is not None:
-            raise ArgumentError(
-                "A `rule` brings its own budgets and what the names in them mean: give no "
-                "`budgets`, `hierarchy` or `zone_above` with it."
-            )
-        penalty, zone_above = rule.penalty, rule.meaning.zone_above
-        groups = rule.meaning.groups
-        hierarchy = groups if isinstance(groups, Hierarchy) else None
+        penalty, hierarchy, zone_above = _from_rule(rule, penalty, stated, hierarchy, zone_above)
     columns: dict[str, Any] = {
         "truth": truth,
         "predicted": predicted,
@@ -192,8 +189,8 @@ def audit(
         cost_columns=cost_columns,
         **columns,
     )
-    if rule is not None and read.probs is not None and read.columns.predicted is None:
-        read = _decided(read, rule)
+    if rule is not None and read.probs is not None:
+        read = _decided(read, rule) if read.columns.predicted is None else _compared(read, rule)
     if penalty is None and hierarchy is None and classes is None:
         read = replace(read, notes=(*read.notes, *never_true(read)))
     penalty = read.penalty
@@ -201,64 +198,14 @@ def audit(
         hierarchy = penalty.hierarchy
     grouped = super_classes(hierarchy) if hierarchy is not None else None
     above = zone_threshold(penalty, zone_above) if by_cost else None
-    k = penalty.n_classes
     check_by_class(stated, read.each)
-    silent = np.bincount(read.true[read.predicted < 0], minlength=k)
-    abstained = int(silent.sum())
-    if abstained == len(read.predicted):
-        raise DataError(f"{read.source}: every prediction abstains; there is nothing to audit.")
-
-    def measured(predicted: IntArray, **more: Any) -> tuple[Cells, Summary]:
-        cells = confusion_cells(read.true, predicted, k, abstained="drop")
-        counted: Cells = cells
-        costs: Penalty | ExamplePenalty = penalty
-        if read.each is not None:
-            answered = np.flatnonzero(predicted >= 0)
-            counted = example_cells(read.true[answered], predicted[answered], k)
-            costs = read.each.take(answered)
-        return cells, summary(
-            counted,
-            penalty=costs if by_cost else None,
-            zone=None if above is None else zone_pairs(cells, penalty, above),
-            groups=None if grouped is None else grouped[1],
-            hierarchy=hierarchy,
-            resamples=resamples,
-            seed=seed,
-            **more,
-        )
-
-    calibration, decision = None, None
-    if read.probs is None:
-        cells, found = measured(read.predicted, abstained=abstained)
-    else:
-        few = read.probs.size <= MOST_FOR_HEIGHTS
-        # Where no answer was given, its probability is not measured either.
-        given = read.predicted >= 0 if abstained else slice(None)
-        probs_given, true_given = read.probs[given], read.true[given]
-        cells, found = measured(
-            read.predicted,
-            abstained=abstained,
-            probs=probs_given,
-            true=true_given,
-            bins=BINS,
-            top=(1, 5) if few else (),
-        )
-        calibration = reliability(probs_given, true_given)
-    if read.probs is not None and above is not None:
-        # Where no answer was given there is none to compare with.
-        best = decide(read.probs, as_small_matrix(penalty) if read.each is None else read.each)
-        least = np.where(read.predicted < 0, -1, best)
-        decided_cells, decided = measured(least, abstained=abstained)
-        change = paired_change(
-            read.true,
-            read.predicted,
-            least,
-            penalty if read.each is None else read.each,
-            above=above,
-            resamples=resamples,
-            seed=seed,
-        )
-        decision = Decision(decided, decided_cells, change)
+    silent = np.bincount(read.true[read.predicted < 0], minlength=penalty.n_classes)
+    if silent.sum() == len(read.predicted):
+        what = "every prediction abstains" if silent.any() else "there are no examples"
+        raise DataError(f"{read.source}: {what}; there is nothing to audit.")
+    groups = None if grouped is None else grouped[1]
+    measure = _Measure(read, hierarchy, groups, above, int(silent.sum()), resamples, seed)
+    cells, found, calibration = _as_given(measure)
     return AuditResult(
         source=read.source,
         columns=read.columns,
@@ -268,9 +215,9 @@ def audit(
         summary=found,
         confusion=cells,
         group_names=() if grouped is None else tuple(grouped[0]),
-        groups=None if grouped is None else grouped[1],
+        groups=groups,
         calibration=calibration,
-        decision=decision,
+        decision=_by_least_cost(measure),
         examples=wrong_examples(read.true, read.predicted, read.probs, read.names),
         verdicts=tuple(
             budget.judge(cells, confidence, abstained=silent)
@@ -278,6 +225,105 @@ def audit(
         ),
         notes=read.notes,
     )
+
+
+def _from_rule(
+    rule: DecisionRule,
+    penalty: object | None,
+    stated: Sequence[Budget],
+    hierarchy: Hierarchy | None,
+    zone_above: float | None,
+) -> tuple[Penalty, Hierarchy | None, float | None]:
+    """The costs of the rule, its hierarchy and its zone; refuses any that were given beside it."""
+    if penalty is not None:
+        raise ArgumentError("Give either a `penalty` or a `rule`, which brings its own costs.")
+    if stated or hierarchy is not None or zone_above is not None:
+        raise ArgumentError(
+            "A `rule` brings its own budgets and what the names in them mean: give no "
+            "`budgets`, `hierarchy` or `zone_above` with it."
+        )
+    groups = rule.meaning.groups
+    own = groups if isinstance(groups, Hierarchy) else None
+    return rule.penalty, own, rule.meaning.zone_above
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measure:
+    """How answers to the examples of a file are measured; see `AuditResult`.
+
+    above      None without costs
+    abstained  how many examples have no answer
+    """
+
+    read: PredictionTable
+    hierarchy: Hierarchy | None
+    groups: IntArray | None
+    above: float | None
+    abstained: int
+    resamples: int
+    seed: int
+
+    @property
+    def costs(self) -> Penalty | ExamplePenalty:
+        return self.read.penalty if self.read.each is None else self.read.each
+
+    def of(self, predicted: IntArray, **more: Any) -> tuple[Cells, Summary]:
+        """Of answers (N,), -1 where there is none; more: further arguments of `summary`."""
+        true, penalty = self.read.true, self.read.penalty
+        cells = confusion_cells(true, predicted, penalty.n_classes, abstained="drop")
+        counted: Cells = cells
+        costs = self.costs
+        if isinstance(costs, ExamplePenalty):
+            answered = np.flatnonzero(predicted >= 0)
+            counted = example_cells(true[answered], predicted[answered], penalty.n_classes)
+            costs = costs.take(answered)
+        return cells, summary(
+            counted,
+            penalty=None if self.above is None else costs,
+            zone=None if self.above is None else zone_pairs(cells, penalty, self.above),
+            groups=self.groups,
+            hierarchy=self.hierarchy,
+            abstained=self.abstained,
+            resamples=self.resamples,
+            seed=self.seed,
+            **more,
+        )
+
+
+def _as_given(measure: _Measure) -> tuple[Cells, Summary, tuple[Bin, ...] | None]:
+    """The answers of the file, measured; with probabilities also their calibration."""
+    read = measure.read
+    if read.probs is None:
+        return *measure.of(read.predicted), None
+    few = read.probs.size <= MOST_FOR_HEIGHTS
+    # Where no answer was given, its probability is not measured either.
+    given = read.predicted >= 0 if measure.abstained else slice(None)
+    probs, true = read.probs[given], read.true[given]
+    cells, found = measure.of(
+        read.predicted, probs=probs, true=true, bins=BINS, top=(1, 5) if few else ()
+    )
+    return cells, found, reliability(probs, true)
+
+
+def _by_least_cost(measure: _Measure) -> Decision | None:
+    """The answers of least expected cost, measured; None without probabilities or costs."""
+    read, costs = measure.read, measure.costs
+    if read.probs is None or measure.above is None:
+        return None
+    best = decide(read.probs, as_small_matrix(costs) if isinstance(costs, Penalty) else costs)
+    # Where no answer was given there is none to compare with.
+    least = np.where(read.predicted < 0, -1, best)
+    cells, found = measure.of(least)
+    change = paired_change(
+        read.true,
+        read.predicted,
+        least,
+        costs,
+        above=measure.above,
+        resamples=measure.resamples,
+        seed=measure.seed,
+    )
+    return Decision(found, cells, change)
 
 
 def _resolved(
@@ -305,6 +351,19 @@ def _decided(read: PredictionTable, rule: DecisionRule) -> PredictionTable:
     note += f", and gives none in {silent:,} of {len(given):,} cases" if silent else ""
     notes = [each for each in read.notes if each != MOST_PROBABLE]
     return replace(read, predicted=given, notes=(*notes, note))
+
+
+def _compared(read: PredictionTable, rule: DecisionRule) -> PredictionTable:
+    """With a note where the answers are not those of the rule."""
+    assert read.probs is not None
+    other = int((rule.codes(read.probs) != read.predicted).sum())
+    if not other:
+        return read
+    note = (
+        f"{other:,} of {len(read.predicted):,} answers in {read.columns.predicted!r} are not those "
+        "that the rule gives; what is judged are the answers there"
+    )
+    return replace(read, notes=(*read.notes, note))
 
 
 def as_small_matrix(penalty: Penalty) -> Penalty:

@@ -14,6 +14,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import read_labels, to_numpy
 from untrue.metrics.layouts import column_names
 from untrue.penalty import Penalty
+from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.columns import probability_columns
 from untrue.tools.reading.labels import abstained, abstained_text
 from untrue.tools.reading.predictions import PredictionTable, labels_in
@@ -84,7 +85,7 @@ def _classes_in(
         columns = probability_columns(file, probs)[1]
     except DataError:
         columns = ()
-    return list(columns) if labels <= set(columns) else sorted(labels)
+    return list(columns) if labels <= set(columns) else sorted_labels(labels)
 
 
 def _classes_of_arrays(data: Any, y: Any) -> list[str]:
@@ -101,7 +102,8 @@ def _classes_of_arrays(data: Any, y: Any) -> list[str]:
         most = max((int(part.max()) for part in parts if part.size), default=0)
         return [str(i) for i in range(k or most + 1)]
     true_names = {*labels.astype(str).tolist()}
-    names = sorted(true_names | {*answers.astype(str).tolist()} - {abstained_text([*true_names])})
+    answer_names = {*answers.astype(str).tolist()} - {abstained_text([*true_names])}
+    names = sorted_labels(true_names | answer_names)
     if k not in (None, len(names)):
         raise ArgumentError(
             f"`y` has {len(names)} different labels and `data` {k} columns: give `classes`, the "

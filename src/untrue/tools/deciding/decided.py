@@ -59,6 +59,8 @@ def decide_file(
         label_names=classes,
         with_truth="no",
     )
+    if not column.strip():
+        raise ArgumentError("`column` (--column) must name the column of answers; got no name.")
     if column in read.file.names:
         raise ArgumentError(
             f"{path} has a column {column!r} already; name another for the answers with --column."

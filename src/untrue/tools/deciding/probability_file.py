@@ -14,7 +14,7 @@ from untrue.budgets.calibration_set import check_order
 from untrue.errors import DataError, listed
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.layouts import PREFIXES
-from untrue.penalty.stated import class_names
+from untrue.penalty.stated import class_names, sorted_labels
 from untrue.tools.reading.columns import (
     class_of,
     find_truth,
@@ -26,7 +26,7 @@ from untrue.tools.reading.columns import (
     taken_for_second,
 )
 from untrue.tools.reading.labels import positions
-from untrue.tools.reading.predictions import probability_matrix
+from untrue.tools.reading.probabilities import probability_matrix
 from untrue.tools.reading.tables import Kind, TableFile, codes, open_table, read_table
 
 WithTruth = Literal["needed", "if there", "no"]
@@ -117,7 +117,7 @@ def _named_by_truth(
     column = find_truth(file, (), truth, needed=False)
     if column is None:
         return None
-    labels = tuple(sorted(codes(read_table(file, {column: "label"}), column, file)[1]))
+    labels = tuple(sorted_labels(codes(read_table(file, {column: "label"}), column, file)[1]))
     if len(labels) < 2:
         return None
     found, _ = known_probs(file, labels, None, None, but=[column])
@@ -155,7 +155,7 @@ def _two_classes(
     column: str, names: Sequence[str], file: TableFile, notes: list[str]
 ) -> tuple[str, ...]:
     """The classes of a file with one column of probabilities, sorted."""
-    classes = tuple(sorted(set(names)))
+    classes = tuple(sorted_labels(names))
     if len(classes) != 2:
         raise DataError(
             f"{file.path} has one column of probabilities, {column!r}, and {len(classes)} classes "

@@ -1,49 +1,17 @@
-"""The loss of boosted trees: where their scores start, and when they should stop."""
+"""The loss of boosted trees on the validation part, and when they should stop."""
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
-from scipy.optimize import minimize
 
-from untrue import reference
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty
-from untrue.reference import Loss
 from untrue.tools.fitting.learners import BoosterSettings, Tell
 from untrue.training.progress import Progress
 
 # As near to 1 as a probability counts in the log-bilinear loss of a round.
 CERTAIN = 1 - 1e-12
-
-
-def start_scores(
-    loss: str, costs: FloatArray | ExamplePenalty, alpha: float, labels: IntArray, k: int
-) -> FloatArray:
-    """(k,) Of least mean loss where every example has the same scores.
-
-    By cross-entropy these are the logarithms of the class frequencies, each class counted once
-    more than it is.
-    """
-    counts = np.bincount(labels, minlength=k) + 1.0
-    shares = counts / counts.sum()
-    plain = np.log(shares)
-    if loss == CROSS_ENTROPY or not 0.0 < alpha < 1.0:
-        return np.asarray(plain)
-    matrix = costs.mean(labels).matrix() if isinstance(costs, ExamplePenalty) else costs
-    # All examples together are one whose target has the weights `shares`.
-    target, rows = shares[None], (shares @ matrix)[None]
-    term = cast(Loss, loss)
-
-    def value(scores: FloatArray) -> tuple[float, FloatArray]:
-        found = reference.losses(scores[None], target, rows, loss=term, alpha=alpha)
-        slopes = reference.gradients(scores[None], target, rows, loss=term, alpha=alpha)
-        return float(found[0]), slopes[0]
-
-    least = minimize(value, plain, jac=True, method="BFGS", options={"gtol": 1e-9})
-    return np.asarray(least.x - least.x.mean())
 
 
 class LossByRound:

@@ -13,28 +13,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue import boosting
-from untrue.errors import MissingDependencyError, counted
+from untrue.errors import counted
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.machine import threads
 from untrue.metrics.inputs import FloatArray, IntArray
-from untrue.optional import import_library
+from untrue.optional import import_library, missing
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.tools.fitting.boosted_loss import LossByRound, start_scores
+from untrue.reference import Loss
+from untrue.tools.fitting.boosted_loss import LossByRound
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
-from untrue.tools.fitting.learners import (
-    BoosterSettings,
-    Encoding,
-    Fitted,
-    Tell,
-)
+from untrue.tools.fitting.learners import BoosterSettings, FitTask, Fitted, Tell
 from untrue.training.progress import History
-from untrue.training.splits import Split
 
 FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
 
@@ -124,42 +119,31 @@ class BoosterLearner:
     n_classes: int
     width: int
     categorical: tuple[int, ...]
-    encoding: Encoding = "codes"
     last: _LastData = field(default_factory=_LastData, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.library
 
     def train(
         self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
+        task: FitTask,
         *,
         seed: int,
         on_progress: Tell | None = None,
         weights: FloatArray | None = None,
     ) -> Fitted:
         """As `Learner.train`; weights (N,): what each example counts in training."""
-        start = start_scores(
-            loss, _of(penalty, parts.train), alpha, labels[parts.train], self.n_classes
+        train, validation = task.parts.train, task.parts.validation
+        start = _start(
+            task.loss, _of(task.penalty, train), task.alpha, task.labels[train], self.n_classes
         )
         held_out = LossByRound(
-            loss,
-            _of(penalty, parts.validation),
-            alpha,
-            labels[parts.validation],
+            task.loss,
+            _of(task.penalty, validation),
+            task.alpha,
+            task.labels[validation],
             self.how,
             on_progress,
         )
         make = _train_lightgbm if self.library == "lightgbm" else _train_xgboost
-        booster = make(
-            self, loss, penalty, alpha, inputs, labels, parts, start, seed, held_out, weights
-        )
+        booster = make(self, task, start, held_out, seed=seed, weights=weights)
         predictor = BoosterPredictor(
             self.library,
             booster,
@@ -170,15 +154,7 @@ class BoosterLearner:
         )
         return Fitted(predictor, History((), tuple(held_out.values), held_out.best))
 
-    def outlook(
-        self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
-    ) -> None:
+    def time_in_words(self, task: FitTask) -> None:
         """Trees get slower and faster as they grow: the first say little of the rest."""
 
     def settings(self) -> dict[str, Any]:
@@ -222,24 +198,32 @@ def load(description: Mapping[str, Any], content: bytes) -> BoosterPredictor:
     return BoosterPredictor(library, booster, start, width, rounds, categorical)
 
 
+def _start(
+    loss: str, costs: FloatArray | ExamplePenalty, alpha: float, labels: IntArray, k: int
+) -> FloatArray:
+    """(k,) The scores to start from, each class counted once more: it may have no example."""
+    matrix = costs.mean(labels).matrix() if isinstance(costs, ExamplePenalty) else costs
+    counted_once_more = np.append(labels, np.arange(k))
+    if loss == CROSS_ENTROPY:
+        return boosting.start_scores(matrix, counted_once_more, alpha=0.0)
+    return boosting.start_scores(matrix, counted_once_more, cast(Loss, loss), alpha)
+
+
 def _train_lightgbm(
     learner: BoosterLearner,
-    loss: str,
-    penalty: Penalty | ExamplePenalty,
-    alpha: float,
-    inputs: npt.NDArray[Any],
-    labels: IntArray,
-    parts: Split,
+    task: FitTask,
     start: FloatArray,
-    seed: int,
     held_out: LossByRound,
+    *,
+    seed: int,
     weights: FloatArray | None,
 ) -> Any:
     lightgbm = _library("lightgbm")
+    parts = task.parts
     own: Any = "multiclass"
-    if loss != CROSS_ENTROPY:
-        costs_of_train = _of(penalty, parts.train)
-        own = boosting.lightgbm_objective(costs_of_train, loss, alpha)  # type: ignore[arg-type]
+    if task.loss != CROSS_ENTROPY:
+        costs = _of(task.penalty, parts.train)
+        own = boosting.lightgbm_objective(costs, task.loss, task.alpha)  # type: ignore[arg-type]
     params = {
         "objective": own,
         "num_class": learner.n_classes,
@@ -257,8 +241,8 @@ def _train_lightgbm(
 
     def data(rows: IntArray, reference: Any = None) -> Any:
         return lightgbm.Dataset(
-            inputs[rows],
-            labels[rows],
+            task.inputs[rows],
+            task.labels[rows],
             weight=None if weights is None else weights[rows],
             categorical_feature=chosen,
             reference=reference,
@@ -268,7 +252,7 @@ def _train_lightgbm(
         train = data(parts.train)
         return train, data(parts.validation, train)
 
-    train, watched = learner.last.get(inputs, labels, parts, weights, make=both)
+    train, watched = learner.last.get(task.inputs, task.labels, parts, weights, make=both)
     for held, rows in ((train, parts.train), (watched, parts.validation)):
         held.set_init_score(np.tile(start, (len(rows), 1)))
 
@@ -294,15 +278,11 @@ def _train_lightgbm(
 
 def _train_xgboost(
     learner: BoosterLearner,
-    loss: str,
-    penalty: Penalty | ExamplePenalty,
-    alpha: float,
-    inputs: npt.NDArray[Any],
-    labels: IntArray,
-    parts: Split,
+    task: FitTask,
     start: FloatArray,
-    seed: int,
     held_out: LossByRound,
+    *,
+    seed: int,
     weights: FloatArray | None,
 ) -> Any:
     xgboost = _library("xgboost")
@@ -321,25 +301,25 @@ def _train_xgboost(
         "verbosity": 0,
     }
     own = None
-    if loss != CROSS_ENTROPY:
-        costs_of_train = _of(penalty, parts.train)
-        own = boosting.xgboost_objective(costs_of_train, loss, alpha)  # type: ignore[arg-type]
+    if task.loss != CROSS_ENTROPY:
+        costs = _of(task.penalty, task.parts.train)
+        own = boosting.xgboost_objective(costs, task.loss, task.alpha)  # type: ignore[arg-type]
 
     def data(rows: IntArray) -> Any:
-        found = _matrix(inputs[rows], learner.categorical, labels[rows])
+        found = _matrix(task.inputs[rows], learner.categorical, task.labels[rows])
         if weights is not None:
             found.set_weight(weights[rows])
         found.set_base_margin(np.tile(start, (len(rows), 1)))
         return found
 
-    watched = data(parts.validation)
+    watched = data(task.parts.validation)
 
     class Watch(xgboost.callback.TrainingCallback):  # type: ignore[misc, name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002
             return held_out.see(np.asarray(model.predict(watched, output_margin=True)))
 
     return xgboost.train(
-        params, data(parts.train), learner.how.rounds, obj=own, callbacks=[Watch()]
+        params, data(task.parts.train), learner.how.rounds, obj=own, callbacks=[Watch()]
     )
 
 
@@ -360,7 +340,4 @@ def _library(name: str) -> Any:
     try:
         return import_library(name)
     except ImportError:
-        raise MissingDependencyError(
-            f"A model of boosted trees needs {name}, which is missing: "
-            'pip install "untrue[boosting]".'
-        ) from None
+        raise missing("A model of boosted trees", name, "boosting") from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +14,36 @@ import numpy.typing as npt
 
 from untrue.checks import check_choice, check_number, check_seed
 from untrue.decision import decide, temperature_interval
-from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
 from untrue.metrics import confusion_cells, example_cells, summary
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.metrics.zones import zone_pairs
-from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.stated import formulas_over, in_order, named_for, penalty_over
+from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.zone import zone_threshold
 from untrue.tools.auditing.calibration import known_within, trust
 from untrue.tools.fitting.learners import (
     BoosterSettings,
     Choice,
+    FitTask,
     Fitted,
     Learner,
-    choose_model,
     softmax_temperature,
 )
 from untrue.tools.fitting.link import Link, class_probs, many_outside
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
-from untrue.tools.fitting.start import read_start, rows_digest
-from untrue.tools.reading.codes import TableCodes
+from untrue.tools.fitting.setup import PLAIN, choose, labels_of, prepare, training_costs
+from untrue.tools.fitting.start import StartModel, read_start, rows_digest
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.labels import answer_labels
 from untrue.tools.reading.opening import as_source
-from untrue.tools.reading.row_costs import RowCosts, by_class, source_costs, training_scale
-from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
-from untrue.training import Settings, suited_to
+from untrue.tools.reading.row_costs import source_costs
+from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.training import Settings
 from untrue.training.progress import Progress
-from untrue.training.splits import split_by_share
+from untrue.training.splits import Split, split_by_share
 
-PLAIN = registry.CROSS_ENTROPY
 LOSSES = (*registry.MIXED, PLAIN)
 
 
@@ -108,12 +105,7 @@ def fit(
         "patience": patience,
     }
     start = None if start_from is None else read_start(start_from)
-    choice: Choice
-    settings: Settings | BoosterSettings
-    if start is None:
-        choice, settings = choose(model, source, **given, rounds=rounds)  # type: ignore[arg-type]
-    else:
-        choice, settings = start.choose(model, given, rounds=rounds)
+    choice, settings = _chosen(model, source, start, given, rounds)
     labels, stated = labels_of(source, penalty, loss)
     # Where all mistakes cost the same the answer of least cost is the most probable class.
     by_cost = penalty is not None
@@ -127,44 +119,39 @@ def fit(
     )
     penalty, costs, scale = training_costs(stated, rows, labels, parts.train)
     warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
-    if start is None or isinstance(settings, BoosterSettings):
-        learner, preprocessing, inputs = prepare(
-            source, choice, settings, penalty.n_classes, parts.train
-        )
-    else:
-        start.check(source, penalty.classes, parts, seed)
-        learner, preprocessing, inputs = start.prepare(source, settings)
-        start.check_rows(inputs, labels, parts)
+    learner, preprocessing, inputs = _prepared(
+        source, choice, settings, start, penalty.classes, labels, parts, seed
+    )
+    task = FitTask(loss, costs, alpha, inputs, labels, parts)
     name = _name(loss, alpha)
     wanted = {name: loss}
     if baseline and loss != PLAIN:
         wanted = {PLAIN: PLAIN} | wanted
-    above = zone_threshold(penalty)
     if tell is not None:
-        ahead = learner.outlook(loss, costs, alpha, inputs, labels, parts)
+        ahead = learner.time_in_words(task)
         if ahead is not None:
             tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")
     held, test = (
         None if rows is None else rows.examples.take(part)
         for part in (parts.validation, parts.test)
     )
-    validation_labels = labels[parts.validation]
+    above = zone_threshold(penalty)
     variants: list[Variant] = []
     made: dict[str, _Trained] = {}
     plain: IntArray | None = None
     for each, its_loss in wanted.items():
-        named = None if on_progress is None else _named(on_progress, each)
-        fitted = learner.train(
-            its_loss, costs, alpha, inputs, labels, parts, seed=seed, on_progress=named
+        made[each] = _fit_variant(
+            each,
+            learner,
+            replace(task, loss=its_loss),
+            Link(its_loss, alpha, penalty, scale),
+            held,
+            test,
+            by_cost=by_cost,
+            seed=seed,
+            on_progress=None if on_progress is None else partial(on_progress, each),
         )
-        link = Link(its_loss, alpha, penalty, scale)
-        made[each] = _trained(each, fitted, link, inputs[parts.validation], validation_labels, held)
-        scores = fitted.predictor.logits(inputs[parts.test])
-        answers = {each: argmax(scores)}
-        if by_cost:
-            probs = class_probs(scores, link, made[each].temperature, test)
-            answers[f"{each}{LEAST_COST}"] = decide(probs, penalty if test is None else test)
-        for variant, predicted in answers.items():
+        for variant, predicted in made[each].answers.items():
             variants.append(
                 _measured(variant, predicted, labels[parts.test], penalty, above, plain, test)
             )
@@ -179,18 +166,7 @@ def fit(
         link=ours.link,
         costs=None if rows is None else rows.stated,
         target=source.labels.column if source.labels and source.kind != "images" else None,
-        training={
-            "loss": loss,
-            "alpha": alpha if loss != PLAIN else 0.0,
-            **learner.settings(),
-            "seed": seed,
-            "best_epoch": ours.fitted.history.best_epoch,
-            "train": len(parts.train),
-            "validation": len(parts.validation),
-            "test": len(parts.test),
-            **({} if choice.boosted else {"rows_sha256": rows_digest(inputs, labels, parts)}),
-            **({} if start is None else {"start_from": start.record()}),
-        },
+        training=_training_record(task, learner, ours.fitted, choice, start, seed),
     )
     return FitResult(
         model=kept,
@@ -211,121 +187,36 @@ def fit(
     )
 
 
-def choose(
+def _chosen(
     model: str | None,
     source: Source,
-    *,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    learning_rate: float | None = None,
-    patience: int | None = None,
-    rounds: int | None = None,
+    start: StartModel | None,
+    given: Mapping[str, Any],
+    rounds: int | None,
 ) -> tuple[Choice, Settings | BoosterSettings]:
-    """The kind of model for these data, and its usual settings with what was given instead."""
-    of_network = {"epochs": epochs, "batch_size": batch_size}
-    choice = choose_model(
-        model,
-        source.kind,
-        only_network=tuple(f"`{name}`" for name, value in of_network.items() if value is not None),
-        only_trees=rounds is not None,
-    )
-    given: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
-    given |= {"rounds": rounds} if choice.boosted else of_network
-    usual = BoosterSettings() if choice.boosted else suited_to(len(source))
-    asked = {name: value for name, value in given.items() if value is not None}
-    return choice, replace(usual, **asked)
+    """The kind of model and its settings; that of `start`, where training continues from one."""
+    if start is None:
+        return choose(model, source, **given, rounds=rounds)
+    return start.choose(model, given, rounds=rounds)
 
 
-def prepare(
+def _prepared(
     source: Source,
     choice: Choice,
     settings: Settings | BoosterSettings,
-    n_classes: int,
-    train: IntArray,
+    start: StartModel | None,
+    classes: tuple[str, ...],
+    labels: IntArray,
+    parts: Split,
+    seed: int,
 ) -> tuple[Learner, Preprocessing, npt.NDArray[Any]]:
-    """The learner, how values become inputs (learned from `train` alone), and all inputs."""
-    if isinstance(settings, BoosterSettings):
-        from untrue.tools.fitting.booster import booster_learner
-
-        preprocessing = source.fit_preprocessing(train, "codes")
-        assert isinstance(preprocessing, TableCodes)
-        inputs = source.inputs(preprocessing)
-        # Before the library comes, which with all it imports takes as much memory as many a table.
-        source.release()
-        booster = booster_learner(
-            choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical
-        )
-        return booster, preprocessing, inputs
-    from untrue.tools.fitting.network import network_learner
-
-    preprocessing = source.fit_preprocessing(train)
-    inputs = source.inputs(preprocessing)
-    source.release()
-    network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
-    return network, preprocessing, inputs
-
-
-def _named(on_progress: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
-    return lambda progress: on_progress(name, progress)
-
-
-def training_costs(
-    stated: Penalty | FormulaPenalty, rows: RowCosts | None, labels: IntArray, train: IntArray
-) -> tuple[Penalty, Penalty | ExamplePenalty, float]:
-    """Costs by class; those to train with, of all examples where they are by columns; their scale.
-
-    By class costs by columns are the means of the training examples. For training they are scaled
-    (`training_scale`), so that alpha means the same in every unit.
-    """
-    if rows is None:
-        assert isinstance(stated, Penalty)
-        return stated, stated, 1.0
-    penalty = by_class(rows.examples, labels, train)
-    scale = training_scale(penalty, labels[train])
-    return penalty, rows.examples.scaled(scale), scale
-
-
-def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalty | FormulaPenalty]:
-    """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
-    if isinstance(penalty, ExamplePenalty):
-        raise ArgumentError(
-            "`penalty` holds costs of certain examples, but a model must know those of new ones: "
-            "give a FormulaPenalty(base, {(true, predicted): 'amount'}), and the columns in the "
-            "file or as `cost_columns`."
-        )
-    if source.labels is None:
-        raise DataError(f"{source.path} has no labels to learn from.")
-    if penalty is None:
-        if loss != PLAIN:
-            raise ArgumentError(
-                f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty "
-                "FILE; make one with `untrue penalty new`), or the loss cross-entropy for a plain "
-                "model."
-            )
-        penalty = Penalty.from_rules(sorted(_present(source.labels)), {}, default=1.0)
-    elif not isinstance(penalty, Penalty | FormulaPenalty):
-        penalty = penalty_over(penalty, in_order(_present(source.labels)))
-    penalty = named_by(source.labels, penalty)
-    return class_positions(source.labels, penalty.classes, str(source.path)), penalty
-
-
-def named_by(labels: Labels, penalty: Penalty | FormulaPenalty) -> Penalty | FormulaPenalty:
-    """The penalty, with the names of the labels in sorted order where it has none of its own."""
-    base = penalty.base if isinstance(penalty, FormulaPenalty) else penalty
-    named = named_for(base, _present(labels))
-    if named is not base:
-        warnings.warn(
-            "the penalty has no class names; its rows are taken for the labels in sorted order: "
-            f"{listed(named.classes)}",
-            UntrueWarning,
-            stacklevel=4,
-        )
-    return formulas_over(penalty, named) if isinstance(penalty, FormulaPenalty) else named
-
-
-def _present(labels: Labels) -> list[str]:
-    """The names of the labels that examples have."""
-    return [labels.names[code] for code in np.unique(labels.codes).tolist()]
+    """As `prepare`; from `start` its weights and preprocessing, if the data are those it knows."""
+    if start is None or isinstance(settings, BoosterSettings):
+        return prepare(source, choice, settings, len(classes), parts.train)
+    start.check(source, classes, parts, seed)
+    learner, preprocessing, inputs = start.prepare(source, settings)
+    start.check_rows(inputs, labels, parts)
+    return learner, preprocessing, inputs
 
 
 def _name(loss: str, alpha: float) -> str:
@@ -334,26 +225,74 @@ def _name(loss: str, alpha: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trained:
-    """A model by one loss, what its scores stand for, and reasons not to trust them."""
+    """A model by one loss, what its scores stand for, and reasons not to trust them.
+
+    answers  to the test part, (n,), by the name of the variant
+    """
 
     fitted: Fitted
     link: Link
     temperature: float
     doubts: tuple[str, ...]
+    answers: dict[str, IntArray]
 
 
-def _trained(
+def _fit_variant(
     name: str,
-    fitted: Fitted,
+    learner: Learner,
+    task: FitTask,
     link: Link,
-    inputs: npt.NDArray[Any],
-    labels: IntArray,
-    each: ExamplePenalty | None,
+    held: ExamplePenalty | None,
+    test: ExamplePenalty | None,
+    *,
+    by_cost: bool,
+    seed: int,
+    on_progress: Callable[[Progress], None] | None,
 ) -> _Trained:
-    """Calibrated on the validation part: `inputs`, `labels`, and the costs of `each` example."""
-    logits, outside = link.read(fitted.predictor.logits(inputs), each)
+    """Train, calibrate on the validation part, answer the test part.
+
+    held, test  the costs of each example of these two parts, where they are by example
+    """
+    fitted = learner.train(task, seed=seed, on_progress=on_progress)
+    scores_of, inputs, parts = fitted.predictor.logits, task.inputs, task.parts
+    labels = task.labels[parts.validation]
+    logits, outside = link.read(scores_of(inputs[parts.validation]), held)
+    # Its warning counts frames: it points at the caller of `fit` from one call below `fit`.
     temperature = softmax_temperature(name, logits, labels)
-    return _Trained(fitted, link, temperature, _doubts(logits, outside, labels, link.alpha))
+    doubts = _doubts(logits, outside, labels, link.alpha)
+    scores = scores_of(inputs[parts.test])
+    answers = {name: argmax(scores)}
+    if by_cost:
+        probs = class_probs(scores, link, temperature, test)
+        answers[f"{name}{LEAST_COST}"] = decide(probs, link.penalty if test is None else test)
+    return _Trained(fitted, link, temperature, doubts, answers)
+
+
+def _training_record(
+    task: FitTask,
+    learner: Learner,
+    fitted: Fitted,
+    choice: Choice,
+    start: StartModel | None,
+    seed: int,
+) -> dict[str, Any]:
+    """How a model was trained, for its folder."""
+    parts = task.parts
+    record = {
+        "loss": task.loss,
+        "alpha": task.alpha if task.loss != PLAIN else 0.0,
+        **learner.settings(),
+        "seed": seed,
+        "best_epoch": fitted.history.best_epoch,
+        "train": len(parts.train),
+        "validation": len(parts.validation),
+        "test": len(parts.test),
+    }
+    if not choice.boosted:
+        record["rows_sha256"] = rows_digest(task.inputs, task.labels, parts)
+    if start is not None:
+        record["start_from"] = start.record()
+    return record
 
 
 def _doubts(logits: FloatArray, outside: float, labels: IntArray, alpha: float) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from untrue.decision import calibrate
 from untrue.errors import ArgumentError, UntrueWarning, nearest
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.tools.reading.sources import Encoding as Encoding
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
 
@@ -67,39 +66,32 @@ class Fitted:
     history: History
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FitTask:
+    """What one model is trained by and on.
+
+    loss, alpha  the name of the loss, and the share of the costs in it
+    penalty      costs by class, or those of each of all examples
+    inputs       (N, ...) all examples; labels: (N,) their classes
+    parts        which examples are learned from, and which decide when to stop
+    """
+
+    loss: str
+    penalty: Penalty | ExamplePenalty
+    alpha: float
+    inputs: npt.NDArray[Any]
+    labels: IntArray
+    parts: Split
+
+
 class Learner(Protocol):
     """How models are trained: everything but the loss, the examples and the seed."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def encoding(self) -> Encoding: ...
-
-    def train(
-        self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
-        *,
-        seed: int,
-        on_progress: Tell | None = None,
-    ) -> Fitted:
-        """Train on one part; stop by another. Costs of each example are those of all `inputs`."""
+    def train(self, task: FitTask, *, seed: int, on_progress: Tell | None = None) -> Fitted:
+        """Train on one part; stop by another."""
         ...
 
-    def outlook(
-        self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
-    ) -> str | None:
+    def time_in_words(self, task: FitTask) -> str | None:
         """How long one training may take, in words; None where that is not known."""
         ...
 

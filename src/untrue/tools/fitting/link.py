@@ -93,8 +93,8 @@ def many_outside(share: float, alpha: float, which: str) -> str | None:
     if share <= MANY_OUTSIDE:
         return None
     return (
-        f"for {100 * share:.0f} % of the {which} no class probabilities fit behind what training "
-        f"by costs made of them (alpha {alpha:g}); the nearest are taken. A smaller alpha helps"
+        f"for {100 * share:.0f} % of the {which} the scores do not correspond to any class "
+        f"probabilities (alpha {alpha:g}); the nearest are taken. A smaller alpha helps"
     )
 
 

@@ -17,14 +17,13 @@ from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
 from untrue.networks.weights import check_values, from_bytes, to_bytes
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.tools.fitting.learners import Encoding, Fitted, Tell
+from untrue.tools.fitting.learners import FitTask, Fitted, Tell
 from untrue.training import Settings
 from untrue.training.estimate import seconds_per_epoch
 from untrue.training.evaluation import Objective, logits_of
 from untrue.training.examples import Examples
 from untrue.training.loop import Weights, train_new
 from untrue.training.progress import duration
-from untrue.training.splits import Split
 
 WORTH_SAYING = 5.0
 """Seconds below which nobody asks how long a training takes."""
@@ -65,56 +64,25 @@ class NetworkLearner:
 
     spec: NetworkSpec
     how: Settings
-    encoding: Encoding = "scaled"
     start: Weights | None = None
 
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
-    def train(
-        self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
-        *,
-        seed: int,
-        on_progress: Tell | None = None,
-    ) -> Fitted:
-        objective, target = objective_and_target(loss, penalty, alpha, labels)
+    def train(self, task: FitTask, *, seed: int, on_progress: Tell | None = None) -> Fitted:
+        objective, examples, watched = _placed(task)
         network, history = train_new(
             self.spec,
             objective,
-            Examples.place(inputs[parts.train], target[parts.train]),
+            examples,
             self.how,
             seed=seed,
-            watched=Examples.place(inputs[parts.validation], target[parts.validation]),
+            watched=watched,
             start=self.start,
             on_progress=on_progress,
         )
-        predictor = NetworkPredictor(self.spec, network)
-        return Fitted(predictor, history)
+        return Fitted(NetworkPredictor(self.spec, network), history)
 
-    def outlook(
-        self,
-        loss: str,
-        penalty: Penalty | ExamplePenalty,
-        alpha: float,
-        inputs: npt.NDArray[Any],
-        labels: IntArray,
-        parts: Split,
-    ) -> str | None:
-        objective, target = objective_and_target(loss, penalty, alpha, labels)
-        epoch = seconds_per_epoch(
-            self.spec,
-            objective,
-            Examples.place(inputs[parts.train], target[parts.train]),
-            self.how,
-            watched=Examples.place(inputs[parts.validation], target[parts.validation]),
-        )
+    def time_in_words(self, task: FitTask) -> str | None:
+        objective, examples, watched = _placed(task)
+        epoch = seconds_per_epoch(self.spec, objective, examples, self.how, watched=watched)
         if epoch * self.how.epochs < WORTH_SAYING:
             return None
         return (
@@ -137,6 +105,16 @@ def network_learner(
     """The network asked for ("network" is what fits the data), for inputs of a shape."""
     chosen = None if name == "network" else name
     return NetworkLearner(choose(chosen, shape, n_classes), settings)
+
+
+def _placed(task: FitTask) -> tuple[Objective, Examples, Examples]:
+    """What is minimised, the examples to learn from, and those to watch."""
+    objective, target = objective_and_target(task.loss, task.penalty, task.alpha, task.labels)
+    train, watched = (
+        Examples.place(task.inputs[rows], target[rows])
+        for rows in (task.parts.train, task.parts.validation)
+    )
+    return objective, train, watched
 
 
 def objective_and_target(

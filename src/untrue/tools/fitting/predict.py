@@ -27,7 +27,7 @@ from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.opening import array_source, open_source, table_source
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
-from untrue.tools.reading.sources import ARRAYS, Labels, Source
+from untrue.tools.reading.sources import ARRAYS, Labels, Source, TableSource
 from untrue.tools.reading.tables import held_table, is_frame
 from untrue.tools.writing import write_table
 
@@ -137,6 +137,7 @@ def predict(
             predicted = decide(probs, tuned)
     else:
         predicted = decide(probs, costs, abstain_cost)
+    _warn_of_empty(source, model)
     if source.labels is not None:
         _warn_of_unknown(source.labels, model)
     names = None if nodes is None else nodes.actions
@@ -226,6 +227,26 @@ def _as_source(model: Model, data: Any) -> Source:
         schema = rules.schema
         return table_source(held_table(data, ARRAYS), target=model.target, schema=schema)
     return array_source(np.asarray(data), None, path=ARRAYS)
+
+
+def _warn_of_empty(source: Source, model: Model) -> None:
+    """A column without any value is mostly a slip. A single row may well have a gap."""
+    if not isinstance(source, TableSource) or len(source) < 2:
+        return
+    known: set[str] = set()
+    if isinstance(model.preprocessing, TablePreprocessing):
+        # Categories that were never missing in training are warned of as unseen ones.
+        numbers = model.preprocessing.numbers
+        known = {numbers.names[gap] for gap in numbers.gaps}
+        known |= {rule.name for rule in model.preprocessing.categories}
+    for name in source.features.empty():
+        if name not in known:
+            warnings.warn(
+                f"column {name!r}, which the model learned from, is empty in all "
+                f"{len(source):,} rows; the answers may be worth little",
+                UntrueWarning,
+                stacklevel=3,
+            )
 
 
 def _warn_of_unknown(labels: Labels, model: Model) -> None:

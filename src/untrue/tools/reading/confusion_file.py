@@ -46,7 +46,7 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
         name = first if exact else first.strip()
         if name not in position:
             hint = nearest(name, classes) or "."
-            raise DataError(f"{path}, line {number}: {name!r} is no class of the header{hint}")
+            raise DataError(f"{path}, line {number}: {name!r} is not a class of the header{hint}")
         if name in seen:
             raise DataError(f"{path}, line {number}: a second row for class {name!r}.")
         if len(cells) != len(classes):

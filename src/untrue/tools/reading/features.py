@@ -6,12 +6,13 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning, listed
+from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.optional import need
 from untrue.tools.reading.tables import (
     PURPOSE,
@@ -103,6 +104,19 @@ class Features:
         for part in self.parts:
             yield part if isinstance(part, np.ndarray) else _block(part)
 
+    def empty(self) -> tuple[str, ...]:
+        """The columns without any value."""
+        none = np.ones(len(self.schema.numbers), dtype=bool)
+        for block in self.blocks():
+            none &= np.isnan(block).all(axis=0)
+            if not none.any():
+                break
+        words = zip(self.schema.categories, self.words, strict=True)
+        return (
+            *compress(self.schema.numbers, none),
+            *(name for name, column in words if (column.codes < 0).all()),
+        )
+
     @property
     def numbers(self) -> npt.NDArray[np.float64]:
         """(N, m) with nan for missing."""
@@ -145,6 +159,11 @@ def learned_features(
     Dates, columns without values and columns that name the rows are left out with a warning.
     """
     file.check([target, *categorical, *ignore])
+    if target in ignore:
+        raise ArgumentError(
+            f"`ignore` (--ignore) names {target!r}, the column to learn; leave it out there, or "
+            "give another `target` (--target)."
+        )
     as_names, left_out = set(categorical), {target, *ignore}
     candidates = [name for name in file.names if name not in left_out]
     if not candidates:

@@ -11,7 +11,7 @@ from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import with_path
 from untrue.metrics.inputs import IntArray
-from untrue.penalty import Penalty, TreePenalty
+from untrue.penalty import FormulaPenalty, Penalty, TreePenalty
 
 
 def read_hierarchy(path: Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
@@ -27,7 +27,9 @@ def read_hierarchy(path: Path, *, classes: Sequence[str] | None = None) -> Hiera
 
 
 def stated_hierarchy(
-    path: Path | None, penalty: Penalty | None, classes: Sequence[str]
+    path: Path | None,
+    penalty: Penalty | FormulaPenalty | None,
+    classes: Sequence[str] | None,
 ) -> Hierarchy | None:
     """The hierarchy of a file, else that of the costs, where they are by one."""
     if path is not None:

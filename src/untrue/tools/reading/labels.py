@@ -12,6 +12,9 @@ from untrue.errors import DataError, listed, nearest
 from untrue.metrics.inputs import IntArray
 from untrue.tools.reading.tables import where
 
+# Beyond it floats hold no more than the even numbers.
+MOST_WHOLE = 2.0**53
+
 
 def abstained_text(classes: Sequence[str]) -> str:
     """What `untrue predict --abstain-cost` writes for no answer: a text that no class is called.
@@ -77,6 +80,23 @@ def numbered(label: str, classes: Sequence[str]) -> str:
     )
 
 
+def plain_labels(y: Any) -> npt.NDArray[Any]:
+    """Labels as an array: floats that are whole as integers, objects of one plain kind as that."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":
+        kinds = set(map(type, labels.ravel().tolist()))
+        if len(kinds) <= 1 and kinds <= {str, bool, int, float}:
+            labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and is_whole(labels).all():
+        return labels.astype(np.int64)
+    return labels
+
+
+def is_whole(numbers: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
+    """Where floats are whole numbers that an integer holds exactly."""
+    return np.asarray((np.abs(numbers) <= MOST_WHOLE) & (np.round(numbers) == numbers))
+
+
 def answer_labels(
     y: Any, classes: tuple[str, ...], names: Sequence[str] | None
 ) -> npt.NDArray[Any]:
@@ -84,7 +104,7 @@ def answer_labels(
 
     names: those that the numbers in `y` stand for, in their order
     """
-    kind = "" if y is None else np.asarray(y).dtype.kind
+    kind = "" if y is None else plain_labels(y).dtype.kind
     if kind == "b" and set(classes) <= {"False", "True"}:
         return np.array([name == "True" for name in classes])
     if kind in ("i", "u"):

@@ -29,6 +29,7 @@ from untrue.tools.reading.images import (
     list_classes,
     list_images,
 )
+from untrue.tools.reading.labels import is_whole, plain_labels
 from untrue.tools.reading.sources import (
     ArrayImages,
     FolderSource,
@@ -66,6 +67,11 @@ def open_source(
         return _open_folder(path, image_size, labelled=schema is None)
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
+    if image_size is not None:
+        raise ArgumentError(
+            f"`image_size` (--image-size) belongs to a folder of images; {path} is a file, where "
+            "it has no effect."
+        )
     if path.suffix.lower() == ".npz":
         return _open_arrays(path, target or "y", needed=schema is None, classes=classes)
     if not is_table(path):
@@ -142,7 +148,8 @@ def _open_arrays(path: Path, target: str, *, needed: bool, classes: Sequence[str
         raise DataError(f"{path} must hold an array 'X'; it holds {listed(held) or 'nothing'}.")
     if target not in arrays and needed:
         raise DataError(f"{path} must hold labels as {target!r}; it holds {listed(held)}.")
-    return array_source(arrays["X"], arrays.get(target), path=path, target=target, classes=classes)
+    labels = plain_labels(arrays[target]) if target in arrays else None
+    return array_source(arrays["X"], labels, path=path, target=target, classes=classes)
 
 
 def array_source(
@@ -194,6 +201,11 @@ def _array_labels(
 ) -> Labels | None:
     if y is None:
         return None
+    if y.ndim == 1 and y.dtype.kind == "f" and len(y) == n:
+        row = int(np.argmin(is_whole(y)))
+        raise DataError(
+            f"{path}: {name!r} must hold {n} class names or whole numbers; row {row} has {y[row]}."
+        )
     if y.ndim != 1 or len(y) != n or y.dtype.kind not in "iuUSb":
         raise DataError(
             f"{path}: {name!r} must hold {n} class names or whole numbers, one for each row of "
@@ -214,12 +226,13 @@ def as_source(
             raise ArgumentError(
                 "Give `y` or `target`, not both: `target` names a column of the data."
             )
-        labels = np.asarray(y)
+        labels = plain_labels(y)
         if labels.dtype.kind == "O":
-            odd = [label for label in labels.ravel().tolist() if type(label) is not str]
-            if odd:
-                raise DataError(f"`y` must hold class names or whole numbers; got {odd[0]!r}.")
-            labels = labels.astype(str)
+            one_of_each = {type(label): repr(label) for label in labels.ravel().tolist()}
+            raise DataError(
+                "`y` must hold class names or whole numbers; got "
+                f"{' and '.join(one_of_each.values())}."
+            )
         if is_frame(data):
             _array_labels(ARRAYS, "y", labels, len(data), classes)  # checks them
             target = "y"

@@ -11,40 +11,39 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.budgets.calibration_set import check_order
+from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import (
-    BLOCK_VALUES,
+    FloatArray,
     IntArray,
     are_names,
+    from_booleans,
     read_labels,
     read_scores,
     to_numpy,
 )
-from untrue.metrics.layouts import in_column_order
+from untrue.metrics.layouts import class_rows, column_names, in_column_order
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.stated import class_names, formulas_over, has_names, named_for
+from untrue.penalty.stated import class_names, formulas_over, has_names, named_for, penalty_over
 from untrue.tools.reading.columns import (
     PREDICTED,
     Columns,
     choose,
     find_truth,
     guess_column,
-    single_class,
 )
 from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained, abstained_text, positions
+from untrue.tools.reading.probabilities import check_probs, probability_matrix
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
 from untrue.tools.reading.tables import (
     Kind,
     TableFile,
     codes,
-    matrix,
     open_table,
     read_table,
 )
 
-# Rounded probabilities pass; what is off by more is not a probability.
-SUM_SLACK = 1e-3
 # Fewer answers that are the most probable class are rather rows in another order.
 LEAST_ALIKE = 0.5
 NODE_HINT = (
@@ -97,10 +96,15 @@ def predictions_of(
     if y is None:
         raise ArgumentError("`y` must hold the true labels of the predictions.")
     if not isinstance(penalty, Penalty):
+        if classes is not None:
+            raise ArgumentError(
+                "`classes` goes with costs by class: order the columns of `data` as the classes of "
+                "the penalty are."
+            )
         return _with_costs(_read_arrays(data, y, penalty.base), penalty, cost_columns)
     if cost_columns is not None:
         raise ArgumentError("`cost_columns` belong to costs by columns: a FormulaPenalty.")
-    return _read_arrays(data, y, penalty)
+    return _read_arrays(data, y, penalty, classes)
 
 
 def _with_costs(
@@ -120,12 +124,21 @@ def _with_costs(
     return replace(read, penalty=costs.mean(read.true), each=costs)
 
 
-def _read_arrays(data: Any, y: Any, penalty: Penalty) -> PredictionTable:
+def _read_arrays(
+    data: Any, y: Any, penalty: Penalty, classes: Sequence[str] | None = None
+) -> PredictionTable:
+    if classes is not None:
+        penalty = penalty_over(penalty, classes)
+    named_columns = classes is not None or column_names(data) is not None
     given = to_numpy(in_column_order(data, penalty.classes))
     true = _array_codes(to_numpy(y), penalty, "y")
+    if given.ndim == 1 and given.dtype.kind == "f" and penalty.n_classes == 2:
+        given = class_rows(given, "probs", 2)[0]  # those of the second class
     if given.ndim == 2:
         scores = read_scores(given, "data", penalty.n_classes)
         check_probs(scores, penalty.classes, "data")
+        if len(true) == len(scores) and not named_columns:
+            check_order(scores, true, penalty.classes)
         answers, probs = np.asarray(scores.argmax(axis=1), dtype=np.int64), scores
     else:
         answers, probs = _array_codes(given, penalty, "data", least=-1), None
@@ -143,6 +156,7 @@ def _array_codes(
     least: -1 where no answer, -1 or None, is one too
     """
     may_abstain = least < 0
+    labels = to_numpy(from_booleans(labels, penalty.classes))
     if labels.dtype.kind in "OUS":
         none = abstained(labels)
     elif labels.dtype.kind in "iu" and are_names(labels[labels != -1], name, penalty.classes):
@@ -193,11 +207,7 @@ def read_predictions(
         probs=probs,
         label_names=classes or taken,
     )
-    wanted: dict[str, Kind] = {columns.truth: "label"}
-    wanted |= {columns.predicted: "label"} if columns.predicted else {}
-    wanted |= dict.fromkeys(columns.probs or (), "number")
-    wanted |= {columns.names: "label"} if columns.names else {}
-    table = read_table(file, wanted)
+    table = read_table(file, _wanted(columns))
     notes = list(columns.notes)
     if taken:
         notes.append(
@@ -205,66 +215,118 @@ def read_predictions(
             f"{listed(taken)}"
         )
     true_codes, true_names = codes(table, columns.truth, file)
-    true_names = class_names(true_names, classes)
-    predicted_codes, predicted_names = (
-        codes(table, columns.predicted, file) if columns.predicted else (true_codes, [])
+    true = positions(
+        true_codes,
+        class_names(true_names, classes),
+        named.classes,
+        column=columns.truth,
+        source=str(path),
     )
-    none = abstained_text(classes or penalty.classes)
-    given = [name for name in predicted_names if name != none]
-    answers = dict(zip(given, class_names(given, classes), strict=True))
-    true = positions(true_codes, true_names, named.classes, column=columns.truth, source=str(path))
-    scores = None
-    if columns.probs is not None:
-        scores = probability_matrix(table, columns.probs, order, file)
-        if order != named.classes:
-            scores = scores[:, [order.index(name) for name in named.classes]]
-        if columns.notes and classes is None:  # something was guessed
-            check_order(scores, true, named.classes)
+    scores = _scores(table, columns, file, order, named.classes)
+    if scores is not None and columns.notes and classes is None:  # something was guessed
+        check_order(scores, true, named.classes)
     if columns.predicted is not None:
-        found = positions(
-            predicted_codes,
-            [answers.get(name, abstained_text(named.classes)) for name in predicted_names],
-            named.classes,
-            column=columns.predicted,
-            source=str(path),
-            may_abstain=True,
-            hint=NODE_HINT,
-        )
+        none = abstained_text(classes or penalty.classes)
+        found = _answers(table, columns.predicted, file, named.classes, classes, none)
+        notes += _doubts(found, scores, named)
     else:
         assert scores is not None  # `choose` found one of the two
         found = scores.argmax(axis=1)
         notes.append(MOST_PROBABLE)
-    if scores is not None and columns.predicted is not None:
-        answered = found >= 0
-        alike = float((scores.argmax(axis=1) == found)[answered].mean()) if answered.any() else 1.0
-        if alike < LEAST_ALIKE:
-            notes.append(
-                f"the predictions are the most probable class in only {100 * alike:.0f} % of rows; "
-                "are both columns in the same order?"
-            )
-    abstained = int((found < 0).sum())
-    if abstained:
-        notes.append(
-            f"{abstained:,} of {len(found):,} predictions abstain; the measures are "
-            "about the others"
-        )
     names = None
     if columns.names:
         name_codes, name_texts = codes(table, columns.names, file)
         names = tuple(name_texts[code] for code in name_codes.tolist())
     each = None
     if isinstance(stated, FormulaPenalty) and by_columns is not None:
-        over = formulas_over(stated, named)
-        assert isinstance(over, FormulaPenalty)  # the names are others, the classes the same
-        each = over.per_example(by_columns, source=str(path))
+        each, note = _row_costs(stated, named, by_columns, str(path))
         named = each.mean(true)
-        notes.append(
-            f"{formulas_in_words(over)}, of each row; where costs are shown by class they are "
-            "the means of the true class"
-        )
+        notes.append(note)
     return PredictionTable(
         str(path), columns, true, found, scores, named, names, tuple(notes), each
     )
+
+
+def _alike(answers: IntArray, given: IntArray) -> float:
+    """Share of the answers given that are these."""
+    answered = given >= 0
+    return float((answers == given)[answered].mean()) if answered.any() else 1.0
+
+
+def _wanted(columns: Columns) -> dict[str, Kind]:
+    """What to read of the file, and as what."""
+    wanted: dict[str, Kind] = {columns.truth: "label"}
+    wanted |= {columns.predicted: "label"} if columns.predicted else {}
+    wanted |= dict.fromkeys(columns.probs or (), "number")
+    wanted |= {columns.names: "label"} if columns.names else {}
+    return wanted
+
+
+def _scores(
+    table: Any, columns: Columns, file: TableFile, order: tuple[str, ...], classes: tuple[str, ...]
+) -> npt.NDArray[np.floating[Any]] | None:
+    """Probabilities (N, k) by `classes`, from columns in the order `order`; None without any."""
+    if columns.probs is None:
+        return None
+    scores = probability_matrix(table, columns.probs, order, file)
+    return scores if order == classes else scores[:, [order.index(name) for name in classes]]
+
+
+def _answers(
+    table: Any,
+    column: str,
+    file: TableFile,
+    classes: tuple[str, ...],
+    label_names: Sequence[str] | None,
+    none: str,
+) -> IntArray:
+    """Positions (N,) of the answers among the classes, -1 where it is the text `none`."""
+    found, names = codes(table, column, file)
+    given = [name for name in names if name != none]
+    known = dict(zip(given, class_names(given, label_names), strict=True))
+    return positions(
+        found,
+        [known.get(name, abstained_text(classes)) for name in names],
+        classes,
+        column=column,
+        source=str(file.path),
+        may_abstain=True,
+        hint=NODE_HINT,
+    )
+
+
+def _doubts(
+    found: IntArray, scores: npt.NDArray[np.floating[Any]] | None, costs: Penalty
+) -> list[str]:
+    """Notes on answers that do not fit the probabilities, and on those that are missing."""
+    notes = []
+    if scores is not None:
+        alike = _alike(scores.argmax(axis=1), found)
+        if alike < LEAST_ALIKE and _alike(decide(scores, costs), found) < LEAST_ALIKE:
+            notes.append(
+                f"the predictions are the most probable class in only {100 * alike:.0f} % of rows; "
+                "check that both columns are in the same order"
+            )
+    n_abstained = int((found < 0).sum())
+    if n_abstained:
+        notes.append(
+            f"{n_abstained:,} of {len(found):,} predictions abstain; the measures are "
+            "about the others"
+        )
+    return notes
+
+
+def _row_costs(
+    stated: FormulaPenalty, named: Penalty, columns: dict[str, FloatArray], source: str
+) -> tuple[ExamplePenalty, str]:
+    """The costs of each row, and a note on them; named: the base with the names of the labels."""
+    over = formulas_over(stated, named)
+    assert isinstance(over, FormulaPenalty)  # the names are others, the classes the same
+    note = (
+        f"{formulas_in_words(over)}, of each row; where costs are shown by class they are "
+        "the means of the true class"
+    )
+    return over.per_example(columns, source=source), note
 
 
 def labels_in(
@@ -287,45 +349,3 @@ def labels_in(
 
 def _texts(file: TableFile, column: str) -> set[str]:
     return set(class_names(codes(read_table(file, {column: "label"}), column, file)[1]))
-
-
-def probability_matrix(
-    table: Any, columns: Sequence[str], classes: Sequence[str], file: TableFile
-) -> npt.NDArray[np.floating[Any]]:
-    """(N, k) Checked probabilities; one column is that of the class it is called after, or of the
-    second of two."""
-    values = matrix(table, columns, file)
-    names = tuple(columns)
-    if len(names) == 1 and len(classes) == 2:
-        own, rest = values, 1 - values
-        first = single_class(names[0], classes) == 0
-        values = np.hstack([own, rest] if first else [rest, own])
-        other = f"1 - {names[0]}"
-        names = (names[0], other) if first else (other, names[0])
-    check_probs(values, names, str(file.path))
-    return values
-
-
-def check_probs(probs: npt.NDArray[np.floating[Any]], names: tuple[str, ...], source: str) -> None:
-    """Each row holds probabilities; the error names the row and the column."""
-    step = max(1, BLOCK_VALUES // probs.shape[1])
-    for start in range(0, len(probs), step):
-        block = probs[start : start + step]
-        low = block.min(axis=1)
-        total = block.sum(axis=1, dtype=np.float64)
-        bad = ~((low >= 0) & (np.abs(total - 1) <= SUM_SLACK))  # NaN is bad, too
-        if not bad.any():
-            continue
-        row = int(np.argmax(bad))
-        if low[row] < 0:
-            column = int(np.argmin(block[row]))
-            raise DataError(
-                f"{source}: data row {start + row + 1}, column {names[column]!r}, is "
-                f"{block[row, column]:g}: probabilities are not negative. Logits become "
-                "probabilities by softmax."
-            )
-        raise DataError(
-            f"{source}: the probabilities of data row {start + row + 1}, columns {names[0]!r} to "
-            f"{names[-1]!r}, sum to {total[row]:.4g}, not to 1. Are they logits, percentages, "
-            "rounded to fewer than four digits, or some of the columns only?"
-        )

@@ -75,7 +75,7 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
     """Look at a file's header: it is a table, its columns have names, and each only one."""
     if not is_table(path):
         raise DataError(
-            f"{path} is no table: its name must end in .csv, .csv.gz, .tsv or .parquet."
+            f"{path} is not a table: its name must end in .csv, .csv.gz, .tsv or .parquet."
         )
     if not path.exists():
         raise DataError(f"There is no file {path}.")
@@ -85,7 +85,8 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
         plain = len(delimiter) == 1 and delimiter.isascii() and delimiter.isprintable()
         if not plain or delimiter == '"':
             raise ArgumentError(
-                f"`delimiter` must be one character of ASCII that is no quote; got {delimiter!r}."
+                "`delimiter` must be a single ASCII character other than a quote; got "
+                f"{delimiter!r}."
             )
     separator = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
     parquet = path.name.lower().endswith(PARQUET_ENDINGS)

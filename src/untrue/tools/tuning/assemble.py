@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 from untrue.budgets import Guarantee
@@ -12,30 +13,71 @@ from untrue.metrics import confusion_cells
 from untrue.metrics.inputs import IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.tools.fitting.learners import load_predictor
-from untrue.tools.fitting.link import Link
-from untrue.tools.fitting.model import Model
-from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.tools.fitting.link import many_outside
+from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.reading.sources import Preprocessing
 from untrue.tools.tuning.judging import Judge
+from untrue.tools.tuning.problem import Problem
 from untrue.tools.tuning.record import Trained
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.search import Search
-from untrue.tools.tuning.setting import Setting, decision_costs
+from untrue.tools.tuning.setting import Setting, answers, decision_costs
 from untrue.tools.tuning.trainer import CachingTrainer
 
 
-def tuned_model(
-    source: Source,
+def finish(
+    problem: Problem,
+    preprocessing: Preprocessing,
+    trainer: CachingTrainer,
+    judge: Judge,
+    found: Search,
+    plain: Trained,
+    made: Trained,
+    *,
+    notes: tuple[str, ...],
+    labels: Any,
+    started: float,
+) -> TuneResult:
+    """Test the rules of the chosen model on the held-out part, and put all of it together.
+
+    plain, made  the plain model and the chosen one, which have learned from all other examples
+    labels       as `answer_labels` has them; started: by `time.perf_counter()`
+    """
+    recipe, held_out = found.chosen.recipe, problem.parts.held_out
+    probs, before = trainer.probs(recipe, made, held_out), argmax(plain.logits)
+    own = None if problem.rows is None else problem.rows.take(held_out)
+    outcome = judge.confirm(found.chosen, probs, problem.labels[held_out], own, before)
+    many = many_outside(trainer.outside(recipe, made, held_out), recipe.alpha, "held-out examples")
+    notes += () if many is None else (f"{many[0].upper()}{many[1:]}.",)
+    setting = Setting(recipe, found.chosen.base, outcome.multipliers)
+    model = _tuned_model(problem, preprocessing, trainer, judge, made, setting, outcome)
+    return _tune_result(
+        model,
+        trainer,
+        judge,
+        found,
+        outcome,
+        source=str(problem.source.path),
+        before=before,
+        predicted=answers(probs, model.decision, own),
+        notes=notes,
+        labels=labels,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _tuned_model(
+    problem: Problem,
     preprocessing: Preprocessing,
     trainer: CachingTrainer,
     judge: Judge,
     made: Trained,
     setting: Setting,
-    link: Link,
     outcome: Outcome,
 ) -> Model:
     """The model that answers as was tested."""
     assert made.weights is not None
-    parts, recipe = trainer.parts, setting.recipe
+    source, parts, recipe = problem.source, problem.parts, setting.recipe
     return Model(
         kind=source.kind,
         penalty=judge.penalty,
@@ -62,19 +104,19 @@ def tuned_model(
             },
         },
         decision=decision_costs(setting, judge.stated, judge.budgets, judge.penalty),
-        link=link,
+        link=problem.link(recipe),
         costs=None if judge.rows is None else judge.rows.stated,
     )
 
 
-def tune_result(
+def _tune_result(
     model: Model,
-    source: Source,
     trainer: CachingTrainer,
     judge: Judge,
     found: Search,
     outcome: Outcome,
     *,
+    source: str,
     before: IntArray,
     predicted: IntArray,
     notes: tuple[str, ...],
@@ -102,7 +144,7 @@ def tune_result(
         why = _why(outcome, guarantee, judge, trainer.labels, parts.held_out, before)
     return TuneResult(
         model=model,
-        source=str(source.path),
+        source=source,
         trials=found.trials,
         trial=trial,
         steps=found.steps,

@@ -240,7 +240,7 @@ def too_few(budget: ResolvedBudget, held_out: IntArray, confidence: float) -> st
 def seen(verdict: Verdict) -> str:
     """A rate and its bound in words: "3 of 144 (2.08 %, at most 5.30 %)"."""
     if verdict.budget.kind == "cost":
-        return f"{verdict.rate:.3g} an answer (at most {verdict.upper:.3g})"
+        return f"{verdict.rate:.3g} per answer (at most {verdict.upper:.3g})"
     if not verdict.of:
         return "no example"
     share = f"{100 * verdict.rate:.3g} %"

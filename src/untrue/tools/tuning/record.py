@@ -19,6 +19,8 @@ import numpy.typing as npt
 from untrue.storage import Damaged, Entry, Storage, read_as
 
 TRAINED = "trained"
+# Of the record beside the model OUT, unless a person names one.
+ENDING = ".tuning.sqlite"
 LOGITS, WEIGHTS = "logits", "weights"
 OTHER = "Name another with --record."
 

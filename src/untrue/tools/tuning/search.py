@@ -151,7 +151,11 @@ def _training(
         chosen: list[Candidate] = []
         for recipe in recipes:
             if trained >= most:
-                return _best(chosen), trained, f"it may train {counted(most, 'setting')} at most"
+                return (
+                    _best(chosen),
+                    trained,
+                    f"the limit of {counted(most, 'setting')} was reached",
+                )
             try:
                 probs = trainer.cross_fitted(recipe)
             except OutOfTimeError:

@@ -11,8 +11,8 @@ from untrue.budgets.scaling import scaled_formulas
 from untrue.decision import decide
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import FormulaPenalty, Penalty
-from untrue.tools.fitting.fit import PLAIN
 from untrue.tools.fitting.model import argmax
+from untrue.tools.fitting.setup import PLAIN
 from untrue.tools.reading.row_costs import RowCosts
 from untrue.tools.tuning.trainer import Recipe
 

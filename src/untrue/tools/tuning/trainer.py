@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.tools.fitting.fit import PLAIN
-from untrue.tools.fitting.learners import Learner, softmax_temperature
+from untrue.tools.fitting.learners import FitTask, Learner, softmax_temperature
 from untrue.tools.fitting.link import Link, class_probs
+from untrue.tools.fitting.setup import PLAIN
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, Trained, key_of
 from untrue.training.progress import Progress
@@ -209,12 +209,7 @@ def train_task(
     started = time.perf_counter()
     part = task.part
     fitted = learner.train(
-        task.loss,
-        task.penalty,
-        task.alpha,
-        inputs,
-        labels,
-        part,
+        FitTask(task.loss, task.penalty, task.alpha, inputs, labels, part),
         seed=task.seed,
         on_progress=report,
     )

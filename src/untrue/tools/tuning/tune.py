@@ -10,34 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from untrue.budgets import Budget, ResolvedBudget, resolve_all
+from untrue.budgets import Budget
 from untrue.budgets.sequence import MOST_FOR_PATH
 from untrue.checks import MOST_REPETITIONS, check_confidence, check_count
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
-from untrue.metrics.inputs import IntArray
-from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.tools.fitting.fit import (
-    PLAIN,
-    choose,
-    labels_of,
-    prepare,
-    training_costs,
-)
-from untrue.tools.fitting.link import Link, many_outside
-from untrue.tools.fitting.model import argmax
+from untrue.tools.fitting.learners import FitTask, Learner
+from untrue.tools.fitting.setup import PLAIN, choose, labels_of, prepare
 from untrue.tools.reading.images import warn_of_absent
 from untrue.tools.reading.labels import answer_labels
 from untrue.tools.reading.opening import as_source
-from untrue.tools.reading.row_costs import RowCosts, check_by_class, source_costs
-from untrue.tools.tuning.assemble import tune_result, tuned_model
+from untrue.tools.tuning.assemble import finish
 from untrue.tools.tuning.judging import Judge, check_seen, too_few
-from untrue.tools.tuning.parts import Parts, part
+from untrue.tools.tuning.problem import Problem, read_problem
 from untrue.tools.tuning.record import Record
 from untrue.tools.tuning.result import TuneResult
 from untrue.tools.tuning.search import search
-from untrue.tools.tuning.setting import Setting, answers, times
 from untrue.tools.tuning.trainer import CachingTrainer, Recipe, digest
 from untrue.training.progress import Progress
 
@@ -133,35 +122,30 @@ def tune(
         rounds=rounds,
     )
     labels, stated = labels_of(source, penalty, PLAIN)
-    rows = source_costs(source, stated, cost_columns)
-    parts = part(
+    problem = read_problem(
+        source,
         labels,
+        stated,
+        budgets,
+        cost_columns=cost_columns,
+        groups=groups,
+        zone_above=zone_above,
         repetitions=repetitions,
         test_share=test_share,
-        watch_share=validation_share,
-        given=source.test,
+        validation_share=validation_share,
         seed=seed,
     )
-    by_class, trained, scale = training_costs(stated, rows, labels, parts.development)
-    resolved = resolve_all(
-        budgets, by_class, groups=groups, zone_above=zone_above, examples=len(parts.held_out)
-    )
-    check_by_class([each.budget for each in resolved], rows)
-    judge, notes = _judge(labels, parts, by_class, resolved, confidence, max_accuracy_drop, rows)
+    parts, n_classes = problem.parts, problem.by_class.n_classes
+    judge, notes = _judge(problem, confidence, max_accuracy_drop)
     if source.test is not None:
         notes = (GIVEN_PART, *notes)
-    if tell is not None:
-        for note in notes:
-            tell(note)
-    learner, preprocessing, inputs = prepare(
-        source, choice, settings, by_class.n_classes, parts.development
-    )
-    ahead = None
-    if tell is not None:
-        ahead = learner.outlook(PLAIN, trained, 0.0, inputs, labels, parts.final)
-    if tell is not None and ahead is not None:
-        least, most = repetitions + 1, (1 + trials) * repetitions + 2
-        tell(f"{ahead}; {least} to {most} models")
+    say = tell or _silent
+    for note in notes:
+        say(note)
+    learner, preprocessing, inputs = prepare(source, choice, settings, n_classes, parts.development)
+    if tell is not None:  # the estimate takes time itself
+        task = FitTask(PLAIN, problem.training_costs(()), 0.0, inputs, labels, parts.final)
+        _announce(learner, task, repetitions, trials, tell)
     with (
         nullcontext() if cluster is None else _connected(cluster),
         closing(Record(None if record is None else Path(record))) as store,
@@ -171,62 +155,49 @@ def tune(
             labels=labels,
             parts=parts,
             learner=learner,
-            n_classes=by_class.n_classes,
+            n_classes=n_classes,
             seed=seed,
-            costs=lambda by: _training_costs(times(stated, resolved, by), rows, scale),
+            costs=problem.training_costs,
             record=store,
             facts={"inputs": digest(inputs), "labels": digest(labels)},
             deadline=None if time_limit is None else time.monotonic() + time_limit,
             on_epoch=on_progress,
-            on_kept=None if tell is None else lambda name: tell(f"{name}: trained before"),
+            on_kept=lambda name: say(f"{name}: trained before"),
             cluster=cluster,
         )
-        found = search(trainer, judge, losses=losses, trials=trials, tell=tell)
-        plain = trainer.final(Recipe())
+        found = search(trainer, judge, losses=losses, trials=trials, tell=say)
         recipe = found.chosen.recipe
+        plain = trainer.final(Recipe())
         made = plain if recipe == Recipe() else trainer.final(recipe)
         if store.damaged:
             notes = (*notes, _damage(store.damaged))
-            if tell is not None:
-                tell(notes[-1])
-    held_out = parts.held_out
-    probs, before = trainer.probs(recipe, made, held_out), argmax(plain.logits)
-    own = None if rows is None else rows.take(held_out)
-    outcome = judge.confirm(found.chosen, probs, labels[held_out], own, before)
-    many = many_outside(trainer.outside(recipe, made, held_out), recipe.alpha, "held-out examples")
-    notes += () if many is None else (f"{many[0].upper()}{many[1:]}.",)
-    setting = Setting(recipe, found.chosen.base, outcome.multipliers)
-    trained_by = times(stated, resolved, recipe.multipliers)
-    own_costs = trained_by is stated
-    link = (
-        Link(recipe.loss, recipe.alpha, by_class, scale, None if own_costs else trained_by)
-        if isinstance(trained_by, FormulaPenalty)
-        else Link(recipe.loss, recipe.alpha, trained_by)
-    )
-    tuned = tuned_model(source, preprocessing, trainer, judge, made, setting, link, outcome)
-    return tune_result(
-        tuned,
-        source,
+            say(notes[-1])
+    return finish(
+        problem,
+        preprocessing,
         trainer,
         judge,
         found,
-        outcome,
-        before=before,
-        predicted=answers(probs, tuned.decision, own),
+        plain,
+        made,
         notes=notes,
-        labels=answer_labels(y, by_class.classes, classes),
-        seconds=time.perf_counter() - started,
+        labels=answer_labels(y, problem.by_class.classes, classes),
+        started=started,
     )
 
 
-def _training_costs(
-    stated: Penalty | FormulaPenalty, rows: RowCosts | None, scale: float
-) -> Penalty | ExamplePenalty:
-    """Costs to train with: of all examples where they are by columns, scaled."""
-    if isinstance(stated, FormulaPenalty):
-        assert rows is not None
-        return rows.of(stated).scaled(scale)
-    return stated
+def _silent(sentence: str) -> None:
+    """For callers that do not ask."""
+
+
+def _announce(
+    learner: Learner, task: FitTask, repetitions: int, trials: int, tell: Callable[[str], None]
+) -> None:
+    """Say how long a model may take, and how many there may be."""
+    ahead = learner.time_in_words(task)
+    if ahead is not None:
+        least, most = repetitions + 1, (1 + trials) * repetitions + 2
+        tell(f"{ahead}; {least} to {most} models")
 
 
 def _connected(cluster: Cluster) -> AbstractContextManager[int]:
@@ -257,19 +228,15 @@ def _check(
 
 
 def _judge(
-    labels: IntArray,
-    parts: Parts,
-    penalty: Penalty,
-    budgets: tuple[ResolvedBudget, ...],
-    confidence: float,
-    max_drop: float | None,
-    rows: RowCosts | None,
+    problem: Problem, confidence: float, max_drop: float | None
 ) -> tuple[Judge, tuple[str, ...]]:
     """The judge of the examples tuned on, and what to know before anything is trained."""
     check_confidence(confidence)
+    labels, parts, rows = problem.labels, problem.parts, problem.rows
+    classes, budgets = problem.by_class.classes, problem.budgets
     own, last = labels[parts.development], labels[parts.held_out]
     check_seen(own, budgets, "part to tune on")
-    warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(own)})
+    warn_of_absent(classes, {classes[i] for i in np.unique(own)})
     notes = [too_few(budget, last, confidence) for budget in budgets]
     sample = None
     if len(own) > MOST_FOR_PATH:
@@ -277,7 +244,7 @@ def _judge(
     judged = parts.development if sample is None else parts.development[sample]
     judge = Judge(
         true=labels[judged],
-        penalty=penalty,
+        penalty=problem.by_class,
         budgets=budgets,
         held_out=len(last),
         provable=tuple(note is None for note in notes),

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from untrue.errors import ArgumentError
-from untrue.training.machine import pick_device, reproducible
+from untrue.training.device import pick_device, reproducible
 
 
 def test_devices() -> None:
@@ -66,7 +66,7 @@ def test_memory_freed_by_a_step_is_kept_for_the_next() -> None:
     script = """
 import resource, torch
 from untrue.networks import build
-from untrue.training.machine import keep_memory
+from untrue.training.device import keep_memory
 keep_memory()
 network = build("mnist")
 x = torch.rand(50, 28, 28, 1).permute(0, 3, 1, 2)

@@ -1,0 +1,136 @@
+"""What comes before a training on a person's own data: model, inputs, labels and costs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
+from untrue.losses import registry
+from untrue.metrics.inputs import IntArray
+from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty.stated import formulas_over, named_for, penalty_over, sorted_labels
+from untrue.tools.fitting.learners import BoosterSettings, Choice, Learner, choose_model
+from untrue.tools.reading.codes import TableCodes
+from untrue.tools.reading.row_costs import RowCosts, by_class, training_scale
+from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
+from untrue.training import Settings, suited_to
+
+PLAIN = registry.CROSS_ENTROPY
+
+
+def choose(
+    model: str | None,
+    source: Source,
+    *,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    rounds: int | None = None,
+) -> tuple[Choice, Settings | BoosterSettings]:
+    """The kind of model for these data, and its usual settings with what was given instead."""
+    of_network = {"epochs": epochs, "batch_size": batch_size}
+    choice = choose_model(
+        model,
+        source.kind,
+        only_network=tuple(f"`{name}`" for name, value in of_network.items() if value is not None),
+        only_trees=rounds is not None,
+    )
+    given: dict[str, Any] = {"learning_rate": learning_rate, "patience": patience}
+    given |= {"rounds": rounds} if choice.boosted else of_network
+    usual = BoosterSettings() if choice.boosted else suited_to(len(source))
+    asked = {name: value for name, value in given.items() if value is not None}
+    return choice, replace(usual, **asked)
+
+
+def prepare(
+    source: Source,
+    choice: Choice,
+    settings: Settings | BoosterSettings,
+    n_classes: int,
+    train: IntArray,
+) -> tuple[Learner, Preprocessing, npt.NDArray[Any]]:
+    """The learner, how values become inputs (learned from `train` alone), and all inputs."""
+    if isinstance(settings, BoosterSettings):
+        from untrue.tools.fitting.booster import booster_learner
+
+        preprocessing = source.fit_preprocessing(train, "codes")
+        assert isinstance(preprocessing, TableCodes)
+        inputs = source.inputs(preprocessing)
+        # Before the library comes, which with all it imports takes as much memory as many a table.
+        source.release()
+        booster = booster_learner(
+            choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical
+        )
+        return booster, preprocessing, inputs
+    from untrue.tools.fitting.network import network_learner
+
+    preprocessing = source.fit_preprocessing(train)
+    inputs = source.inputs(preprocessing)
+    source.release()
+    network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
+    return network, preprocessing, inputs
+
+
+def training_costs(
+    stated: Penalty | FormulaPenalty, rows: RowCosts | None, labels: IntArray, train: IntArray
+) -> tuple[Penalty, Penalty | ExamplePenalty, float]:
+    """Costs by class; those to train with, of all examples where they are by columns; their scale.
+
+    By class costs by columns are the means of the training examples. For training they are scaled
+    (`training_scale`), so that alpha means the same in every unit.
+    """
+    if rows is None:
+        assert isinstance(stated, Penalty)
+        return stated, stated, 1.0
+    penalty = by_class(rows.examples, labels, train)
+    scale = training_scale(penalty, labels[train])
+    return penalty, rows.examples.scaled(scale), scale
+
+
+def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalty | FormulaPenalty]:
+    """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
+    if isinstance(penalty, ExamplePenalty):
+        raise ArgumentError(
+            "`penalty` holds costs of certain examples, but a model must know those of new ones: "
+            "give a FormulaPenalty(base, {(true, predicted): 'amount'}), and the columns in the "
+            "file or as `cost_columns`."
+        )
+    if source.labels is None:
+        raise DataError(f"{source.path} has no labels to learn from.")
+    if penalty is None:
+        if loss != PLAIN:
+            raise ArgumentError(
+                f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty "
+                "FILE; make one with `untrue penalty new`), or the loss cross-entropy for a plain "
+                "model."
+            )
+        penalty = Penalty.from_rules(sorted_labels(_present(source.labels)), {}, default=1.0)
+    elif not isinstance(penalty, Penalty | FormulaPenalty):
+        penalty = penalty_over(penalty, sorted_labels(_present(source.labels)))
+    penalty = named_by(source.labels, penalty)
+    return class_positions(source.labels, penalty.classes, str(source.path)), penalty
+
+
+def named_by(labels: Labels, penalty: Penalty | FormulaPenalty) -> Penalty | FormulaPenalty:
+    """The penalty, with the names of the labels in sorted order where it has none of its own."""
+    base = penalty.base if isinstance(penalty, FormulaPenalty) else penalty
+    named = named_for(base, _present(labels))
+    if named is not base:
+        warnings.warn(
+            "the penalty has no class names; its rows are taken for the labels in sorted order: "
+            f"{listed(named.classes)}",
+            UntrueWarning,
+            stacklevel=4,
+        )
+    return formulas_over(penalty, named) if isinstance(penalty, FormulaPenalty) else named
+
+
+def _present(labels: Labels) -> list[str]:
+    """The names of the labels that examples have."""
+    return [labels.names[code] for code in np.unique(labels.codes).tolist()]

@@ -1,0 +1,102 @@
+"""An audit matches labels, columns and answers by name, or refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import untrue
+from untrue import Penalty, audit
+from untrue.errors import DataError, PenaltyError
+
+NAMED = Penalty.from_rules(["tumour", "cyst", "benign"], {("tumour", "benign"): 10.0})
+
+
+def sorted_probs(n: int = 300) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Of a model right in about 8 of 10 cases, columns in sorted order as scikit-learn has them."""
+    rng = np.random.default_rng(0)
+    order = sorted(NAMED.classes)
+    codes = rng.integers(0, 3, n)
+    logits = rng.normal(size=(n, 3)) + 2.5 * np.eye(3)[codes]
+    probs = np.exp(logits)
+    return probs / probs.sum(axis=1, keepdims=True), np.array(order)[codes], order
+
+
+def test_columns_of_other_classes_are_refused_and_classes_says_their_order() -> None:
+    probs, truth, order = sorted_probs()
+    with pytest.raises(DataError, match=r"taken for tumour, cyst, benign, .* Give `classes`"):
+        audit(probs, truth, penalty=NAMED)
+    found = audit(probs, truth, penalty=NAMED, classes=order)
+    right = (np.array(order)[probs.argmax(axis=1)] == truth).mean()
+    assert found.summary.accuracy == pytest.approx(right)
+    assert right > 0.8
+
+
+def test_true_and_false_go_by_name() -> None:
+    costs = Penalty.from_rules(["True", "False"], {("True", "False"): 30.0})
+    truth = np.array([True, True, False, False])
+    answers = np.array([False, True, True, False])
+    by_flag = audit(answers, truth, penalty=costs)
+    by_name = audit(answers.astype(str), truth.astype(str), penalty=costs)
+    assert by_flag.summary.expected_cost == by_name.summary.expected_cost == pytest.approx(31 / 4)
+    mixed = audit(answers.astype(str), truth, penalty=costs)
+    assert mixed.summary.expected_cost == pytest.approx(31 / 4)
+
+
+def test_one_column_is_the_probability_of_the_second_class() -> None:
+    costs = Penalty.from_rules(["fine", "fraud"], {("fraud", "fine"): 30.0})
+    truth, second = np.array([0, 1, 1, 0] * 10), np.array([0.1, 0.7, 0.3, 0.4] * 10)
+    found = audit(second, truth, penalty=costs)
+    assert found.summary.accuracy == pytest.approx(0.75)
+    assert found.decision is not None
+
+
+@pytest.mark.parametrize("given", ["costs.toml", [[0, 1], [1, 0]], {("a", "b"): 2.0}])
+def test_what_is_no_penalty_is_said_to_be_none(given) -> None:
+    with pytest.raises(PenaltyError, match=r"must be a Penalty .* untrue\.Penalty\.load\(path\)"):
+        audit([0, 1], [0, 1], penalty=given)
+
+
+def test_nothing_to_audit_is_said() -> None:
+    with pytest.raises(DataError, match="there are no examples"):
+        audit([], [], penalty=NAMED)
+
+
+def test_a_rule_judges_the_answers_there_and_says_where_they_are_not_its_own(tmp_path) -> None:
+    probs, truth, order = sorted_probs(1200)
+    rule = untrue.control(probs, truth, budgets=["tumour->benign <= 5%"], classes=order)
+    table = pd.DataFrame(probs, columns=[f"prob_{name}" for name in order]).assign(truth=truth)
+    own, other = tmp_path / "own.csv", tmp_path / "other.csv"
+    table.assign(predicted=rule(probs)).to_csv(own, index=False)
+    table.assign(predicted=np.array(order)[probs.argmax(axis=1)]).to_csv(other, index=False)
+    assert not any("the rule gives" in note for note in audit(own, rule=rule).notes)
+    (note,) = [note for note in audit(other, rule=rule).notes if "the rule gives" in note]
+    differ = (rule(probs) != np.array(order)[probs.argmax(axis=1)]).sum()
+    assert note.startswith(f"{differ:,} of 1,200 answers in 'predicted' are not those")
+
+
+def test_answers_of_least_cost_raise_no_doubt_about_their_rows(tmp_path) -> None:
+    probs, truth, order = sorted_probs(400)
+    costs = Penalty.from_matrix([[0, 50, 1], [50, 0, 1], [1, 1, 0]], order)
+    answers = np.array(order)[untrue.decide(probs, costs)]
+    assert (answers == np.array(order)[probs.argmax(axis=1)]).mean() < 0.5
+    table = pd.DataFrame(probs, columns=[f"prob_{name}" for name in order])
+    path = tmp_path / "decided.csv"
+    table.assign(truth=truth, predicted=answers).to_csv(path, index=False)
+    assert not any("in the same order" in note for note in audit(path, penalty=costs).notes)
+
+
+def test_probabilities_written_with_two_digits_are_scaled_to_sum_to_one(tmp_path) -> None:
+    probs, truth, order = sorted_probs(200)
+    path = tmp_path / "rounded.csv"
+    table = pd.DataFrame(probs.round(2), columns=[f"prob_{name}" for name in order])
+    assert ((table.sum(axis=1) - 1).abs() > 0.005).any()
+    table.assign(truth=truth).to_csv(path, index=False)
+    found = audit(path, penalty=NAMED)
+    assert found.summary.accuracy > 0.8
+    # More than rounding: one column is a tenth too small.
+    table[f"prob_{order[0]}"] = (table[f"prob_{order[0]}"] - 0.1).clip(lower=0)
+    table.assign(truth=truth).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"sum to .*, not to 1"):
+        audit(path, penalty=NAMED)
