@@ -39,7 +39,7 @@ def test_trees_are_compared_by_every_loss_they_have(
     files: tuple[Path, Path], tmp_path: Path, library: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(words(files, tmp_path, "--model", library, "--rounds", "15")) == 0
-    assert "Left out: sosr is no loss of boosted trees here." in capsys.readouterr().out
+    assert "Left out: sosr is not available for boosted trees." in capsys.readouterr().out
     with Store.read(tmp_path) as store:
         (sweep,) = store.sweeps()
         results = list(store.results(sweep))
@@ -65,16 +65,16 @@ def test_what_trees_refuse(
 ) -> None:
     refused = {
         "`--batch-size` belongs to a network": ["--model", "lightgbm", "--batch-size", "8"],
-        "`epochs` belongs to a network; with model 'xgboost' it has no effect. Give `rounds`.": [
+        "belongs to a network; with model 'xgboost' it has no effect. Give `--rounds`.": [
             *("--model", "xgboost", "--epochs", "8"),
         ],
-        "`optimizer` belongs to a network": ["--model", "lightgbm", "--optimizer", "sgd"],
-        "`rounds` belongs to boosted trees": ["--rounds", "8"],
-        "with model 'mlp' it has no effect. Give `epochs`.": ["--model", "mlp", "--rounds", "8"],
+        "`--optimizer` belongs to a network": ["--model", "lightgbm", "--optimizer", "sgd"],
+        "`--rounds` belongs to boosted trees": ["--rounds", "8"],
+        "with model 'mlp' it has no effect. Give `--epochs`.": ["--model", "mlp", "--rounds", "8"],
         "not both": ["--model", "lightgbm", "--network", "mlp"],
         "did you mean 'lightgbm'": ["--model", "lightgmb"],
         "keep no weights": ["--model", "lightgbm", "--keep-weights"],
-        "is no loss of boosted trees": ["--model", "lightgbm", "--methods", "ce,sosr"],
+        "is not available for boosted trees": ["--model", "lightgbm", "--methods", "ce,sosr"],
     }
     for message, more in refused.items():
         assert exit_code(words(files, tmp_path / "none", *more)) == 2

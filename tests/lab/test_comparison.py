@@ -12,14 +12,14 @@ import untrue
 from untrue.errors import ArgumentError, UntrueError
 from untrue.lab import comparison
 from untrue.lab.compare_scales import SETTINGS, settings_of, strengths
-from untrue.lab.comparison import ComparisonPlan, Costs
+from untrue.lab.comparison import ComparisonPlan, CostPlan
 from untrue.lab.design import Design, made_from
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec
 from untrue.losses import registry
 
 INFO = DatasetInfo("tiny", ("a", "b", "c", "d"), (("x", (0, 1)), ("y", (2, 3))), "f", 80, 8)
 FLAT = dataclasses.replace(INFO, groups=())
-GROUPS = Costs(fixed=PenaltySpec("groups", 1.0, 5.0))
+GROUPS = CostPlan(fixed=PenaltySpec("groups", 1.0, 5.0))
 
 
 def design(**values: object) -> Design:
@@ -29,7 +29,7 @@ def design(**values: object) -> Design:
 
 SMALL = ComparisonPlan(
     design(),
-    costs=Costs(zone_size=5),
+    costs=CostPlan(zone_size=5),
     methods=(("ce", ()), ("bilinear", (0.5, 0.9)), ("sosr", (3.0,)), ("conditional-softmax", ())),
 )
 
@@ -99,7 +99,7 @@ def test_every_data_set_has_settings_at_every_scale(data: str) -> None:
 
 
 def test_penalties_as_a_person_types_them(tmp_path: Path) -> None:
-    assert comparison.read_costs("zone:12", INFO) == Costs(zone_size=12)
+    assert comparison.read_costs("zone:12", INFO) == CostPlan(zone_size=12)
     assert comparison.read_costs("hierarchy", INFO) == GROUPS
     saved = untrue.Penalty.from_rules(INFO.classes, {("a", "b"): 7.0}).save(tmp_path / "c.csv")
     spec = comparison.read_costs(str(saved), INFO).of(INFO, 3)
@@ -189,14 +189,14 @@ def test_strengths_that_make_no_sense_are_refused(text: str, message: str) -> No
 def test_methods_that_cannot_take_part_are_left_out_or_refused_by_name() -> None:
     methods = comparison.with_strengths(METHODS, "desk", {})
     settings = {"network": "digits", "epochs": 1, "validation": 5}
-    kept, notes = comparison.comparison_plan(FLAT, Costs(zone_size=5), methods, settings)
+    kept, notes = comparison.comparison_plan(FLAT, CostPlan(zone_size=5), methods, settings)
     assert [name for name, _ in kept.methods] == [
         *("ce", "bilinear", "log-bilinear", "class-weighted", "cost-smoothed", "sosr"),
-        *("squared-emd", "focal"),
+        *("squared-emd", "focal", "label-smoothing"),
     ]
     assert notes[0] == "Left out: soft-labels needs a hierarchy, and this penalty has none."
     with pytest.raises(ArgumentError, match="The method soft-labels needs a hierarchy"):
-        comparison.comparison_plan(FLAT, Costs(zone_size=5), methods, settings, all_named=True)
+        comparison.comparison_plan(FLAT, CostPlan(zone_size=5), methods, settings, all_named=True)
     kept, notes = comparison.comparison_plan(INFO, GROUPS, methods, settings)
     assert [name for name, _ in kept.methods] == [n for n in METHODS if n != "class-weighted"]
     assert len(notes) == 1

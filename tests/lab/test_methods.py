@@ -176,11 +176,12 @@ def test_a_loss_by_costs_is_also_decided_on_the_posterior_calibrated_after(
 
 
 def test_other_losses_have_no_posterior_of_their_own(digits: Dataset) -> None:
-    for method in ("ce", "soft-labels"):
+    for method, softened in (("ce", 3), ("soft-labels", 0)):
         result = train(config_of(method, 8.0), digits).result
-        assert [d.rule for d in result.decisions] == ["least-cost", "least-cost-calibrated"]
+        rules = ["least-cost", "least-cost-calibrated", *["softened-cost"] * softened]
+        assert [d.rule for d in result.decisions] == rules
         assert result.clipped is None
-        assert len(result.validated) == 3
+        assert [each.rule for each in result.validated] == ["argmax", *rules]
 
 
 def test_a_temperature_of_one_changes_nothing_and_none_changes_the_order() -> None:

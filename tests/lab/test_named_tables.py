@@ -158,7 +158,7 @@ def test_what_a_table_refuses(folder: Path, capsys: pytest.CaptureFixture[str]) 
         (["--keep-weights", "--model", "lightgbm"], "keep no weights"),
         (["--network", "cnn"], "'cnn' is for images"),
         (["--target", "attribute_1"], "target is for own data"),
-        (["--validation", "180"], "`validation` must lie between 1 and 90 %"),
+        (["--validation", "180"], "`--validation` must lie between 1 and 90 %"),
         (["--penalty", "hierarchy"], "'german' has none"),
     ):
         words = ["compare", "--data", "german", "--data-dir", str(folder), "--device", "cpu"]

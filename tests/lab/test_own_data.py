@@ -15,6 +15,7 @@ from untrue.lab import comparison, run_data
 from untrue.lab.own_data import OwnData
 from untrue.lab.records import RunConfig
 from untrue.lab.run_data import OwnRunData
+from untrue.lab.scoring import SHARES
 from untrue.lab.training import train
 from untrue.losses import registry
 
@@ -55,8 +56,20 @@ def test_it_is_described_by_its_classes_and_sizes(wine: OwnRunData) -> None:
     assert wine.settings("desk")["validation"] == 21
 
 
+def test_costs_of_own_data_must_be_given(wine: OwnRunData) -> None:
+    message = r"--penalty.* `untrue penalty new`, or zone:N, .* N from 1 to 6 with 3 classes"
+    with pytest.raises(ArgumentError, match=message):
+        comparison.read_costs(None, wine.info)
+    assert comparison.read_costs("zone:6", wine.info).zone_size == 6
+
+
 def test_classes_are_those_found_unless_the_penalty_names_them(table: Path) -> None:
     assert OwnData(table, target="wine").open().classes == tuple(sorted(WINES))
+
+
+def test_labels_that_are_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", X=np.zeros((12, 2)), y=np.arange(12))
+    assert OwnData(tmp_path / "d.npz").open().classes == tuple(map(str, range(12)))
 
 
 def test_each_seed_has_its_own_parts_and_all_of_them(
@@ -82,7 +95,8 @@ def test_every_method_trains_on_own_data(wine: OwnRunData, runs: tuple[RunConfig
         assert result.confusion.trace() >= 24, config.label
         assert result.epochs_run == len(epochs) == len(result.validation_losses)
         usual = 0 if config.loss == "sosr" else 2
-        assert len(result.decisions) == usual + (config.loss in registry.MIXED)
+        more = len(SHARES) if config.is_baseline else config.loss in registry.MIXED
+        assert len(result.decisions) == usual + more
 
 
 def test_the_same_config_gives_the_same_model(

@@ -10,8 +10,8 @@ import pytest
 from untrue.errors import ArgumentError
 from untrue.lab.design import SCALES
 from untrue.lab.experiments import EXPERIMENTS, find
-from untrue.lab.machine import provenance
 from untrue.lab.plans import PaperPlan, paper_plan, zone
+from untrue.lab.provenance import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 
 TEN = DatasetInfo("mnist", tuple("0123456789"), (), "f", 60_000, 10_000)

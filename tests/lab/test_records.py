@@ -216,7 +216,7 @@ def test_impossible_configs_are_refused(changes: dict[str, object], message: str
     [
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
         ({"learning_rate": -1.0}, "`learning_rate` must be positive; got -1.0"),
-        ({"width": float("inf")}, "`width` must be positive; got inf"),
+        ({"width": float("inf")}, "`width` must be finite and positive; got inf"),
         ({"limit_train": 0}, "`limit_train` must be at least 1; got 0"),
         ({"patience": 3}, "`patience` needs `validation` examples"),
         ({"validation": -1}, "`validation` must be at least 0; got -1"),

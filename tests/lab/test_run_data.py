@@ -11,7 +11,7 @@ from untrue.errors import ArgumentError
 from untrue.lab import run_data
 from untrue.lab.data import IMAGES, Dataset, facts, load
 from untrue.lab.design import Setup, made_from
-from untrue.lab.executor import LocalProcesses, _on_named_data
+from untrue.lab.executor import LocalProcesses, _trainer
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe
 
@@ -78,5 +78,5 @@ def test_a_process_that_trains_does_not_hash_the_data_again(
         raise AssertionError(f"{data.name} is hashed again")
 
     monkeypatch.setattr("untrue.lab.training.describe", refuse)
-    train = _on_named_data(LocalProcesses(1, 1, info, "cpu"))
+    train = _trainer(LocalProcesses(1, 1, info, "cpu"))
     assert train(config(limit_train=100), lambda progress: None).result.status == "ok"

@@ -7,7 +7,7 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.lab import scoring
-from untrue.lab.machine import provenance
+from untrue.lab.provenance import provenance
 from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig, RunResult, Setup
 from untrue.training import Settings
 
@@ -71,3 +71,15 @@ def test_confidence_is_summed_and_counted_by_cell() -> None:
     found = scoring.confidence(probs, np.array([0, 0, 1, 1]))
     assert np.allclose(found.total, [[1.55, 0.0], [0.98, 0.9]])
     assert found.high.tolist() == [[1, 0], [1, 0]]
+
+
+def test_the_free_rule_follows_the_costs_as_far_as_it_is_asked_to() -> None:
+    # 0 is called 1 while that costs little beside what is saved elsewhere.
+    info = DatasetInfo("made-up", tuple("abc"), (), "x", 1, 1)
+    spec = PenaltySpec("matrix", costs=((0.0, 5.0, 1.0), (0.0, 0.0, 2.0), (1.0, 1.0, 0.0)))
+    probs, labels = np.array([[0.3, 0.4, 0.3]], dtype=np.float32), np.array([0])
+    answers = {
+        share: int(scoring.decided(probs, labels, spec, info, share=share).confusion[0].argmax())
+        for share in (0.05, 0.5, 1.0)
+    }
+    assert answers == {0.05: 1, 0.5: 0, 1.0: 0}

@@ -12,7 +12,7 @@ from tests.lab.conftest import InThisProcess
 
 from untrue.errors import UntrueError
 from untrue.hierarchy import Hierarchy
-from untrue.lab import comparison, sweep
+from untrue.lab import comparison, scoring, sweep
 from untrue.lab.data import Dataset, load
 from untrue.lab.design import Design, made_from
 from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started
@@ -68,7 +68,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path, digits: Dataset) -> Non
         assert len(executor.asked) == len(planned.configs) == 3
         go(store, plan, executor, digits)
         assert len(executor.asked) == 3
-        assert sweep.outlook(store, planned) == sweep.Outlook(3, 3, 0, 0)
+        assert sweep.status_of(store, planned) == sweep.SweepStatus(3, 3, 0, 0)
 
 
 def test_a_new_zone_scores_the_baseline_without_training_it(
@@ -99,11 +99,11 @@ def test_a_failed_run_is_kept_and_does_not_stop_the_others(tmp_path: Path, digit
     with Store.write(tmp_path) as store:
         planned, _ = go(store, plan, unlucky, digits)
         assert [result.status for result in store.results(planned)] == ["ok", "failed", "ok"]
-        assert sweep.outlook(store, planned) == sweep.Outlook(3, 2, 1, 0)
+        assert sweep.status_of(store, planned) == sweep.SweepStatus(3, 2, 1, 0)
         lucky = InThisProcess(digits)
         go(store, plan, lucky, digits)
         assert lucky.asked == []
-        assert sweep.outlook(store, planned, retry_failed=True).todo == 1
+        assert sweep.status_of(store, planned, retry_failed=True).todo == 1
         go(store, plan, lucky, digits, retry_failed=True)
         assert lucky.asked == [planned.configs[1]]
         assert {result.status for result in store.results(planned)} == {"ok"}
@@ -175,22 +175,33 @@ def test_a_process_that_dies_or_diverges_is_a_failed_run(digits: Dataset) -> Non
     assert "DivergedError: Training stopped" in results[1].error
 
 
-def test_a_baseline_is_decided_by_new_costs_raw_and_calibrated_without_training(
+def test_a_comparison_by_new_costs_judges_its_baseline_by_them_on_validation_images_too(
     tmp_path: Path, digits: Dataset
 ) -> None:
     values = {"data": "digits", "network": "digits", "epochs": 2, "validation": 100}
     design = made_from(Design, {**values, "limit_train": 400})
     executor = InThisProcess(digits)
     with Store.write(tmp_path) as store:
-        for size in (20, 40):
-            plan = comparison.ComparisonPlan(design, comparison.Costs(zone_size=size), ())
-            planned, _ = go(store, plan, executor, digits)
+        first, second = (
+            go(store, comparison.ComparisonPlan(design, costs, ()), executor, digits)[0]
+            for costs in (comparison.CostPlan(zone_size=20), comparison.CostPlan(zone_size=40))
+        )
         (result,) = store.results()
-    assert len(executor.asked) == 1
-    again = train(planned.configs[0], digits).result
-    (costs,) = planned.configs[0].score_on
+        # Nothing is missing now.
+        go(
+            store,
+            comparison.ComparisonPlan(design, comparison.CostPlan(zone_size=40), ()),
+            executor,
+            digits,
+        )
+    assert len(executor.asked) == 2
+    (config,) = second.configs
+    again = train(config, digits).result
+    assert result.validated == again.validated
+    assert len(result.validated) == 3 + len(scoring.SHARES)
     for calibrated in (False, True):
-        scored = result.decision(costs, calibrated=calibrated)
-        expected = again.decision(costs, calibrated=calibrated)
-        assert scored is not None
-        assert np.array_equal(scored, expected)
+        scored = result.decision(config.score_on[0], calibrated=calibrated)
+        assert np.array_equal(scored, again.decision(config.score_on[0], calibrated=calibrated))
+        # What was decided by the first costs is still there.
+        (costs,) = first.configs[0].score_on
+        assert result.decision(costs, calibrated=calibrated) is not None

@@ -9,7 +9,7 @@ import pytest
 
 from untrue.lab import time_estimate
 from untrue.lab.design import Setup, made_from
-from untrue.lab.machine import provenance
+from untrue.lab.provenance import provenance
 from untrue.lab.records import RunConfig, RunResult
 from untrue.lab.time_estimate import SpeedEstimate
 

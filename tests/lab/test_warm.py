@@ -14,7 +14,7 @@ from tests.lab.conftest import InThisProcess, killed_and_resumed
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.lab import sweep
-from untrue.lab.comparison import Costs, comparison_plan
+from untrue.lab.comparison import ComparisonPlan, CostPlan, comparison_plan
 from untrue.lab.data import Dataset, load
 from untrue.lab.executor import Finished, finished_with
 from untrue.lab.experiments import find
@@ -146,7 +146,7 @@ def test_nothing_is_made_twice_and_lost_weights_are_made_again(
     with Store.write(tmp_path) as store:
         assert [entry.kind for entry in store.damaged()] == ["weights"]
         planned = sweep.plan_sweep(store, plan, describe(digits), scale="smoke", command="")
-        assert sweep.outlook(store, planned).todo >= 1
+        assert sweep.status_of(store, planned).todo >= 1
         assert go(store, plan, digits) == [start.label]
         assert store.has_weights(start.run_id)
         assert store.damaged() == ()
@@ -166,6 +166,20 @@ def test_a_directory_with_kept_weights_serves_another(
         (found,) = collect(store)
         assert len(found.starts) == 2
         assert {row.epochs_run for row in found.rows} == {2}
+
+
+def test_other_costs_make_the_short_runs_again_and_not_their_starts(
+    digits: Dataset, tmp_path: Path
+) -> None:
+    design = plan_of(epochs=1, repetitions=1).design
+    asked = []
+    with Store.write(tmp_path) as store:
+        for size in (20, 40):
+            plan = ComparisonPlan(design, CostPlan(zone_size=size), (("bilinear", (0.5,)),))
+            asked.append(go(store, warm_plan(plan, "baseline", {"epochs": 1}), digits))
+    assert asked[0][0] == "digits baseline seed=0"
+    assert [len(labels) for labels in asked] == [3, 2]
+    assert all("continued" in label for label in asked[1])
 
 
 def test_weights_are_kept_only_when_asked_for(digits: Dataset, tmp_path: Path) -> None:
@@ -188,7 +202,7 @@ def test_a_loss_with_another_head_restarts_that_head(
 ) -> None:
     plan, _ = comparison_plan(
         describe(digits),
-        Costs(fixed=GROUP_COSTS),
+        CostPlan(fixed=GROUP_COSTS),
         ((loss, (0.5,)) if loss != "conditional-softmax" else (loss, ()),),
         {**SMALL, "repetitions": 1, "normalization": "max"},
     )

@@ -14,7 +14,7 @@ from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.losses import registry
 from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.tools.fitting.booster import booster_learner
-from untrue.tools.fitting.learners import BOOSTERS, BoosterSettings
+from untrue.tools.fitting.learners import BOOSTERS, BoosterSettings, FitTask
 from untrue.tools.reading.codes import TableCodes
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split, limited
@@ -64,7 +64,7 @@ def without_loss(methods: Iterable[str], network: str) -> dict[str, str]:
     """Of the methods those that trees do not have, each with the reason."""
     if network not in BOOSTERS:
         return {}
-    return {name: "is no loss of boosted trees here" for name in methods if name not in METHODS}
+    return {name: "is not available for boosted trees" for name in methods if name not in METHODS}
 
 
 def train_trees(
@@ -95,17 +95,15 @@ def train_trees(
 
         power = 1.0 if config.knob is None else config.knob[1]
         weights = class_weights(scoring.penalty(config.penalty, info), power=power)[opened.labels]
-    fitted = learner.train(
-        config.loss if mixed else registry.CROSS_ENTROPY,
-        scoring.penalty(spec, info),
-        config.alpha,
-        inputs,
-        opened.labels,
-        parts,
-        seed=config.seed,
-        on_progress=on_progress,
-        weights=weights,
+    task = FitTask(
+        loss=config.loss if mixed else registry.CROSS_ENTROPY,
+        penalty=scoring.penalty(spec, info),
+        alpha=config.alpha,
+        inputs=inputs,
+        labels=opened.labels,
+        parts=parts,
     )
+    fitted = learner.train(task, seed=config.seed, on_progress=on_progress, weights=weights)
     seen = parts.train[limited(opened.labels[parts.train], len(parts.test))]
     logits = fitted.predictor.logits
     return BoostedScores(

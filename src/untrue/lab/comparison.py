@@ -19,10 +19,10 @@ from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
 from untrue.lab.boosted import without_loss
 from untrue.lab.compare_scales import strengths
-from untrue.lab.data import TABLES
+from untrue.lab.data import NAMES, TABLES
 from untrue.lab.data.tables import official_costs
 from untrue.lab.design import Design, check_scale, made_from
-from untrue.lab.plans import NOTHING, Finished
+from untrue.lab.plans import FindRun, no_runs
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.losses import registry
 from untrue.penalty import Penalty, TreePenalty
@@ -38,7 +38,7 @@ USUAL, OFFICIAL = "zone:20", "official"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Costs:
+class CostPlan:
     """What mistakes cost: a random zone of `zone_size` cells drawn by each seed, or one `fixed`."""
 
     zone_size: int = 0
@@ -60,7 +60,7 @@ class ComparisonPlan:
     """
 
     design: Design
-    costs: Costs
+    costs: CostPlan
     methods: tuple[tuple[str, tuple[float, ...]], ...]
     name: str = "compare"
 
@@ -77,9 +77,7 @@ class ComparisonPlan:
         others = sum(max(1, len(values)) for name, values in self.methods if name != "ce")
         return (1 + others) * self.design.repetitions
 
-    def configs(
-        self, info: DatasetInfo, _finished: Finished = NOTHING.get, /
-    ) -> tuple[RunConfig, ...]:
+    def configs(self, info: DatasetInfo, _find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
         """The runs in their order, repetition by repetition; none waits for another."""
         runs: list[RunConfig] = []
         for seed in self.design.seeds:
@@ -108,7 +106,7 @@ def _runs(
 
 def comparison_plan(
     info: DatasetInfo,
-    costs: Costs,
+    costs: CostPlan,
     methods: tuple[tuple[str, tuple[float, ...]], ...],
     options: Mapping[str, Any],
     *,
@@ -145,11 +143,12 @@ def with_model(given: Mapping[str, Any], model: str | None) -> dict[str, Any]:
         )
     found = dict(given)
     if name in BOOSTERS:
-        alien = next((each for each in OF_NETWORKS if each in given), None)
-        if alien is not None:
-            instead = " Give `rounds`." if alien == "epochs" else ""
+        not_for_trees = next((each for each in OF_NETWORKS if each in given), None)
+        if not_for_trees is not None:
+            instead = " Give `rounds`." if not_for_trees == "epochs" else ""
             raise ArgumentError(
-                f"`{alien}` belongs to a network; with model {name!r} it has no effect.{instead}"
+                f"`{not_for_trees}` belongs to a network; with model {name!r} it has no effect."
+                f"{instead}"
             )
         found |= {"epochs": found.pop("rounds")} if "rounds" in given else {}
     elif "rounds" in given:
@@ -169,14 +168,21 @@ def classes_of(text: str | None) -> tuple[str, ...]:
     return penalty.classes if has_names(penalty) else ()
 
 
-def read_costs(text: str | None, info: DatasetInfo) -> Costs:
+def read_costs(text: str | None, info: DatasetInfo) -> CostPlan:
     """From what a person typed: `zone:20`, `hierarchy`, `official`, or a file of costs.
 
-    None: the official costs of a table of the lab, else `USUAL`.
+    None: the official costs of a table of the lab, `USUAL` for its images; own data need costs.
     """
     official = None
     if info.name in TABLES and info.classes == official_costs(info.name).classes:
         official = official_costs(info.name)
+    if text is None and info.name not in NAMES:
+        k = len(info.classes)
+        raise ArgumentError(
+            f"`penalty` (--penalty) must say what mistakes cost in data of your own: a file of "
+            f"costs, made with `untrue penalty new`, or zone:N, a random zone of N kinds of "
+            f"mistake, N from 1 to {k * (k - 1)} with {k} classes."
+        )
     if text is None:
         text = USUAL if official is None else OFFICIAL
     if text == OFFICIAL:
@@ -185,24 +191,24 @@ def read_costs(text: str | None, info: DatasetInfo) -> Costs:
                 f"`penalty` 'official' is for {' and '.join(TABLES)}, whose costs are published; "
                 f"{info.name!r} has none. Give a file of costs, or zone:20."
             )
-        return Costs(fixed=own_costs(official))
+        return CostPlan(fixed=own_costs(official))
     kind, colon, size = text.partition(":")
     if kind == "zone" and colon:
-        return Costs(zone_size=_zone_size(size, len(info.classes)))
+        return CostPlan(zone_size=_zone_size(size, len(info.classes)))
     if text == "hierarchy":
         if not info.groups:
             raise ArgumentError(
                 f"`penalty` 'hierarchy' needs a data set with super-classes (cifar100); "
                 f"{info.name!r} has none. Give a file of costs, or zone:20."
             )
-        return Costs(fixed=plans.GROUP_COSTS)
+        return CostPlan(fixed=plans.GROUP_COSTS)
     if not Path(text).exists():
         raise ArgumentError(
             f"`penalty` must be a file of costs (.csv, .json, .toml, .npy), zone:N, hierarchy or "
             f"official; "
             f"got {text!r}, and there is no such file."
         )
-    return Costs(fixed=own_costs(_over_classes(text, info)))
+    return CostPlan(fixed=own_costs(_over_classes(text, info)))
 
 
 def _over_classes(file: str, info: DatasetInfo) -> Penalty:

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from untrue.lab.machine import provenance
+from untrue.lab.provenance import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 from untrue.lab.store import Store
 
 if TYPE_CHECKING:
-    from untrue.lab.own_data import Readable
+    from untrue.lab.data import Dataset
+    from untrue.lab.own_data import Opened, Readable
     from untrue.lab.training import Trained
     from untrue.training.progress import Progress
 
@@ -199,7 +200,7 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
     import torch
 
     torch.set_num_threads(local.threads)
-    train = _on_named_data(local) if local.own is None else _on_own_data(local, local.own)
+    train = _trainer(local)
     while (config := pipe.recv()) is not None:
         started = time.perf_counter()
         try:
@@ -221,30 +222,19 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
 Train = Callable[[RunConfig, Callable[["Progress"], None]], "Trained"]
 
 
-def _on_named_data(local: LocalProcesses) -> Train:
-    """Training on the images of the lab, each data set read when a run first needs it."""
+def _trainer(local: LocalProcesses) -> Train:
+    """Training on images of the lab by their name, or on data of one's own; read when a run first
+    needs them."""
     from untrue.lab.data import load
     from untrue.lab.training import train
 
-    read = lru_cache(maxsize=1)(lambda name: load(name, local.data_dir))
+    @lru_cache(maxsize=1)
+    def read(name: str) -> Dataset | Opened:
+        return load(name, local.data_dir) if local.own is None else local.own.open()
+
     return lambda config, report: train(
         config,
         read(config.setup.data),
-        info=local.info,
-        device=local.device,
-        weights=starting_weights(local.store, config),
-        on_progress=report,
-    )
-
-
-def _on_own_data(local: LocalProcesses, own: Readable) -> Train:
-    """Training on a person's own data or a table of the lab, read once."""
-    from untrue.lab.training import train
-
-    read = cache(own.open)
-    return lambda config, report: train(
-        config,
-        read(),
         info=local.info,
         device=local.device,
         weights=starting_weights(local.store, config),

@@ -125,6 +125,8 @@ def score(
         config.score_on,
         info,
         link=method.link,
+        # The free rule has strengths as the losses have.
+        shares=scoring.SHARES if config.is_baseline else (),
     )
     return dataclasses.replace(
         scored,

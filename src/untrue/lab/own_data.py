@@ -20,6 +20,7 @@ import numpy.typing as npt
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.scoring import Labels
+from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.opening import open_source
 from untrue.tools.reading.sources import FolderSource, Preprocessing, Source, class_positions
 from untrue.training.splits import Split, limited, split_by_share
@@ -69,7 +70,7 @@ class OwnData:
         if source.labels is None:
             raise DataError(f"{self.path} has no labels to learn from.")
         found = {source.labels.names[code] for code in np.unique(source.labels.codes).tolist()}
-        classes = self.classes or tuple(sorted(found))
+        classes = self.classes or tuple(sorted_labels(found))
         labels = class_positions(source.labels, classes, str(self.path))
         return Opened(self, source, classes, labels)
 

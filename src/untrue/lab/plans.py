@@ -27,8 +27,12 @@ WITHIN, ACROSS = 1.0, 5.0
 # of three leaves 7 % of the weight to the other classes of a super-class of CIFAR-100.
 LAST_BETA = 24.0
 
-Finished = Callable[[str], RunResult | None]
-NOTHING: dict[str, RunResult] = {}
+# The run of an id, if it has been made.
+FindRun = Callable[[str], RunResult | None]
+
+
+def no_runs(_run_id: str) -> None:
+    """A `FindRun` where no run has been made."""
 
 
 class Plan(Protocol):
@@ -45,12 +49,10 @@ class Plan(Protocol):
         """How many runs it comes to when it is whole."""
         ...
 
-    def configs(
-        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
-    ) -> tuple[RunConfig, ...]:
+    def configs(self, info: DatasetInfo, find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
         """The runs in their order; fewer than `expected` while some wait for results of others.
 
-        finished: the run of an id, if it has been made.
+        find_run: the run of an id, if it has been made.
         """
         ...
 
@@ -95,10 +97,8 @@ class PaperPlan:
         }
         return each[self.experiment.kind] * self.design.repetitions
 
-    def configs(
-        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
-    ) -> tuple[RunConfig, ...]:
-        """The runs in their order. finished: the run of an id, if it has been made."""
+    def configs(self, info: DatasetInfo, find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
+        """The runs in their order. find_run: the run of an id, if it has been made."""
         seeds = self.design.seeds
         if self.experiment.kind == "zone":
             return tuple(c for seed in seeds for c in self._zone_runs(info, seed))
@@ -112,7 +112,7 @@ class PaperPlan:
         if self.experiment.kind == "exits":
             return tuple(c for seed in seeds for c in self._exit_runs(seed))
         baselines = tuple(self._baseline(seed) for seed in seeds)
-        found = [result for c in baselines if (result := finished(c.run_id)) is not None]
+        found = [result for c in baselines if (result := find_run(c.run_id)) is not None]
         good = [result for result in found if result.status == "ok"]
         if not good or len(found) < len(baselines):
             return baselines

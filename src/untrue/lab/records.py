@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 Counts = npt.NDArray[np.int64]
-Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "posterior"]
+Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "softened-cost", "posterior"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -53,28 +53,36 @@ class Decision:
 
     calibrated: the probabilities were brought to `RunResult.temperature` first. posterior: they
     are those behind what a loss by costs taught (`untrue.posterior`), at a temperature of theirs.
+    share: below 1 the costs were softened to it (`Penalty.softened`) to decide by.
     """
 
     costs: PenaltySpec
     confusion: Counts
     calibrated: bool = False
     posterior: bool = False
+    share: float = 1.0
 
     @property
     def rule(self) -> Rule:
         """What the rows of a report call it."""
         if self.posterior:
             return "posterior"
+        if self.share < 1.0:
+            return "softened-cost"
         return "least-cost-calibrated" if self.calibrated else "least-cost"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Validated:
-    """A way to decide on the validation images: share of errors, mean cost by `score_on[0]`."""
+    """A way to decide on the validation images: share of errors, mean cost by `score_on[0]`.
+
+    share: as of `Decision`.
+    """
 
     rule: Rule
     error: float
     cost: float
+    share: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -27,6 +27,8 @@ from untrue.metrics import confusion_matrix, ece, expected_cost, total_error, ty
 from untrue.penalty import Penalty, TreePenalty
 from untrue.tools.fitting.link import Link
 
+# How far the free rule goes towards the costs, beside all the way: its strengths.
+SHARES = (0.1, 0.25, 0.5)
 Probs = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int64]
 
@@ -78,16 +80,17 @@ def decided(
     info: DatasetInfo,
     *,
     temperature: float | None = None,
+    share: float = 1.0,
 ) -> Decision:
     """The same when each image gets the label `argmin_j sum_i p_i A[i, j]`.
 
-    temperature: the probabilities are brought to it first.
+    temperature: the probabilities are brought to it first. share: the costs are softened to it.
     """
     if temperature is not None:
         probs = tempered(probs, temperature)
-    predicted = decide(probs, penalty(spec, info))
+    predicted = decide(probs, penalty(spec, info).softened(share))
     counts = np.asarray(confusion_matrix(labels, predicted, probs.shape[1]), dtype=np.int64)
-    return Decision(spec, counts, calibrated=temperature is not None)
+    return Decision(spec, counts, calibrated=temperature is not None, share=share)
 
 
 def tempered(probs: Probs, temperature: float) -> Probs:
@@ -106,17 +109,28 @@ def calibrated(
     info: DatasetInfo,
     *,
     link: Link | None = None,
+    shares: Sequence[float] = (),
 ) -> Calibration:
     """The test images decided once more at the temperature that suits the held-back scores.
 
     link: of a loss by costs: they are also decided on the posterior behind the scores, whose
-    temperature is found in the same way, so that the costs count once.
+    temperature is found in the same way, so that the costs count once. shares: they are also
+    decided by the costs softened to each.
     """
     raw, watched = softmax(scores), softmax(held_back)
     found = fitted_temperature(held_back, held_back_labels)
-    made = [decided(raw, labels, spec, info, temperature=found) for spec in specs]
-    ways: dict[Rule, Probs] = {"argmax": watched, "least-cost": watched}
-    ways["least-cost-calibrated"] = tempered(watched, found)
+    made = [
+        decided(raw, labels, spec, info, temperature=found, share=share)
+        for spec in specs
+        for share in (1.0, *shares)
+    ]
+    calibrated_watched = tempered(watched, found)
+    ways: list[tuple[Rule, Probs, float]] = [
+        ("argmax", watched, 1.0),
+        ("least-cost", watched, 1.0),
+        ("least-cost-calibrated", calibrated_watched, 1.0),
+        *(("softened-cost", calibrated_watched, share) for share in shares),
+    ]
     clipped = None
     if link is not None and link.moves:
         (behind, clipped), behind_watched = link.read(scores), link.logits(held_back)
@@ -124,14 +138,16 @@ def calibrated(
         for spec in specs:
             counts = decided(np.asarray(suits(behind), np.float32), labels, spec, info).confusion
             made.append(Decision(spec, counts, calibrated=True, posterior=True))
-        ways["posterior"] = np.asarray(suits(behind_watched), np.float32)
+        ways.append(("posterior", np.asarray(suits(behind_watched), np.float32), 1.0))
     return Calibration(
         found,
         (ece(raw, labels), ece(tempered(raw, found), labels)),
         tuple(made),
-        tuple(validated(rule, p, held_back_labels, specs[0], info) for rule, p in ways.items())
-        if specs
-        else (),
+        tuple(
+            validated(rule, probs, held_back_labels, specs[0], info, share=share)
+            for rule, probs, share in ways
+            if specs
+        ),
         clipped,
     )
 
@@ -165,13 +181,15 @@ def validated(
     labels: Labels,
     spec: PenaltySpec,
     info: DatasetInfo,
+    *,
+    share: float = 1.0,
 ) -> Validated:
     """A way to decide, judged on validation images; "argmax" takes any scores (N, k)."""
     counts = count(probs, labels)
     if rule != "argmax":
-        counts = decided(probs, labels, spec, info).confusion
+        counts = decided(probs, labels, spec, info, share=share).confusion
     cost = float(expected_cost(counts, penalty(spec, info)))
-    return Validated(rule, float(total_error(counts)), cost)
+    return Validated(rule, float(total_error(counts)), cost, share)
 
 
 def typical_classes(baselines: list[RunResult], info: DatasetInfo) -> tuple[int, ...]:

@@ -112,7 +112,7 @@ class Store:
         if not isinstance(entry, Entry):
             raise StorageError(f"There is no whole run {run_id} in {self.path} to score.")
         result, probs = _to_run(entry), entry.arrays.get(PROBS)
-        scored = {(d.costs, d.rule): d for d in (*result.decisions, *decisions)}
+        scored = {(d.costs, d.rule, d.share): d for d in (*result.decisions, *decisions)}
         self.add(dataclasses.replace(result, decisions=tuple(scored.values())), probs=probs)
 
     def add_dataset(self, info: DatasetInfo) -> None:
@@ -217,8 +217,10 @@ def _from_run(result: RunResult, probs: npt.NDArray[np.float32] | None) -> Entry
         **fields_of(result),
         "config": result.config.to_dict(),
         "provenance": fields_of(result.provenance),
-        "decisions": [[d.costs.to_dict(), d.calibrated, d.posterior] for d in result.decisions],
-        "validated": [[v.rule, v.error, v.cost] for v in result.validated],
+        "decisions": [
+            [d.costs.to_dict(), d.calibrated, d.posterior, d.share] for d in result.decisions
+        ],
+        "validated": [[v.rule, v.error, v.cost, v.share] for v in result.validated],
         "exits": [[e.work, e.temperature] for e in result.exits],
         "stops": [[s.threshold, s.seconds, s.saved, s.by_exit] for s in result.stops],
     }

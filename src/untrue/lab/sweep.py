@@ -10,7 +10,7 @@ from untrue.errors import UntrueError
 from untrue.lab import scoring
 from untrue.lab.executor import Event, Executor, Finished
 from untrue.lab.plans import Plan
-from untrue.lab.records import DatasetInfo, RunConfig, Sweep
+from untrue.lab.records import DatasetInfo, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outlook:
+class SweepStatus:
     """What a sweep comes to: models in all, done, failed before, still to train.
 
     damaged: runs that are in the store but cannot be read; they are left alone until a repair.
@@ -58,16 +58,16 @@ def note(store: Store, planned: Sweep, data: RunData) -> None:
     _score_baselines(store, planned.configs, data)
 
 
-def outlook(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Outlook:
+def status_of(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> SweepStatus:
     """How far the sweep has come."""
     status = store.status()
     ids = {config.run_id for config in sweep.configs}
-    again = _without_weights(store, sweep.configs, status)
+    again = _incomplete(store, sweep.configs, status)
     done = sum(status.get(run_id) == "ok" and run_id not in again for run_id in ids)
     failed = sum(status.get(run_id) == "failed" for run_id in ids)
     damaged = len(store.damaged_runs(sweep.configs))
     todo = sweep.expected - done - damaged - (0 if retry_failed else failed)
-    return Outlook(sweep.expected, done, failed, todo, damaged)
+    return SweepStatus(sweep.expected, done, failed, todo, damaged)
 
 
 def run(
@@ -115,7 +115,7 @@ def make(
     tried = set() if tried is None else tried
     status = store.status()
     damaged = {config.run_id for config in store.damaged_runs(sweep.configs)}
-    again = _without_weights(store, sweep.configs, status)
+    again = _incomplete(store, sweep.configs, status)
     missing = [
         config
         for config in sweep.configs
@@ -129,40 +129,60 @@ def make(
     tried.update(config.run_id for config in missing)
     for event in executor.run(missing):
         if isinstance(event, Finished):
-            store.add(event.result, probs=event.probs, weights=event.weights)
+            kept = _with_other_costs(event.result, store.result(event.result.run_id))
+            store.add(kept, probs=event.probs, weights=event.weights)
         yield event
 
 
-def _without_weights(
-    store: Store, configs: Sequence[RunConfig], status: Mapping[str, str]
-) -> set[str]:
-    """Finished runs whose weights are to be kept and are not there: they are made again."""
-    kept = (c.run_id for c in configs if c.keep_weights and status.get(c.run_id) == "ok")
-    return {run_id for run_id in kept if not store.has_weights(run_id)}
+def _with_other_costs(result: RunResult, before: RunResult | None) -> RunResult:
+    """A run that was made again, with what was decided by other costs before: the model is the
+    same, and another experiment of the directory may show it."""
+    if before is None or result.status != "ok":
+        return result
+    now = {decision.costs for decision in result.decisions}
+    old = (decision for decision in before.decisions if decision.costs not in now)
+    return dataclasses.replace(result, decisions=(*result.decisions, *old))
+
+
+def _incomplete(store: Store, configs: Sequence[RunConfig], status: Mapping[str, str]) -> set[str]:
+    """Finished runs that are made again: their weights are to be kept and are not there, or their
+    validation images, which are not kept, were judged by other costs."""
+    # What others continue from is not shown, whatever it was judged by.
+    starts = {config.start.run_id for config in configs if config.start is not None}
+    found = set()
+    for config in configs:
+        run_id = config.run_id
+        if status.get(run_id) != "ok":
+            continue
+        judged = config.calibrate and run_id not in starts
+        if (config.keep_weights and not store.has_weights(run_id)) or (
+            judged and not _validated(store.result(run_id), config)
+        ):
+            found.add(run_id)
+    return found
+
+
+def _validated(result: RunResult | None, config: RunConfig) -> bool:
+    """Whether a run knows what its validation images cost by the costs asked for."""
+    if result is None or not config.score_on:
+        return True
+    return bool(result.validated) and result.config.score_on[:1] == config.score_on[:1]
 
 
 def _score_baselines(store: Store, configs: Sequence[RunConfig], data: RunData) -> None:
-    """Decide finished baselines by cost matrices they were not scored on; nothing is trained."""
+    """Decide finished baselines by cost matrices they were not scored on; nothing is trained.
+
+    Those of a comparison are made again instead: see `_incomplete`.
+    """
     for config in configs:
-        result = store.result(config.run_id) if config.is_baseline else None
+        able = config.is_baseline and not config.calibrate
+        result = store.result(config.run_id) if able else None
         if result is None or result.status != "ok":
             continue
-        # Calibrated too where the temperature is known.
-        temperatures = [None, result.temperature] if result.temperature else [None]
-        missing = [
-            (spec, temperature)
-            for spec in config.score_on
-            for temperature in temperatures
-            if result.decision(spec, calibrated=temperature is not None) is None
-        ]
+        missing = [spec for spec in config.score_on if result.decision(spec) is None]
         probs = store.probs(config.run_id) if missing else None
         if probs is None:
             continue
         labels = data.labels_of(config)
-        store.add_decisions(
-            config.run_id,
-            [
-                scoring.decided(probs, labels, spec, data.info, temperature=temperature)
-                for spec, temperature in missing
-            ],
-        )
+        made = [scoring.decided(probs, labels, spec, data.info) for spec in missing]
+        store.add_decisions(config.run_id, made)

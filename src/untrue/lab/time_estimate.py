@@ -56,7 +56,7 @@ class TimeRange:
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A run in its course: since when it trains, from which share on, and how far it has come."""
+    """A run in progress: when it started, at which share, and how far it has come."""
 
     since: float | None = None
     first: float = 0.0

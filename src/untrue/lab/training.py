@@ -16,15 +16,15 @@ from untrue.errors import ArgumentError
 from untrue.lab import boosted, methods, scoring
 from untrue.lab.data import Dataset
 from untrue.lab.exit_scores import score_exits
-from untrue.lab.machine import provenance
 from untrue.lab.own_data import Opened
+from untrue.lab.provenance import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 from untrue.lab.splits import describe, split
 from untrue.networks import choose, parameter_count
+from untrue.training.device import pick_device
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples
 from untrue.training.loop import Weights, train_new
-from untrue.training.machine import pick_device
 from untrue.training.progress import Progress
 from untrue.training.splits import limited
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from untrue.errors import ArgumentError
 from untrue.lab.comparison import ComparisonPlan
 from untrue.lab.design import Design, Setup
-from untrue.lab.plans import NOTHING, Finished, PaperPlan, Plan
+from untrue.lab.plans import FindRun, PaperPlan, Plan, no_runs
 from untrue.lab.records import DatasetInfo, RunConfig, Start
 from untrue.lab.store import Store
 from untrue.training import Settings, continued
@@ -50,11 +50,9 @@ class WarmPlan:
     def expected(self) -> int:
         return self.plan.expected + (0 if self.found else self.design.repetitions)
 
-    def configs(
-        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
-    ) -> tuple[RunConfig, ...]:
+    def configs(self, info: DatasetInfo, find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
         """The starts, where they are made here, then all that continues from them."""
-        planned = self.plan.configs(info, finished)
+        planned = self.plan.configs(info, find_run)
         starts = {config.seed: config for config in self.found}
         if not self.found:
             starts = {
@@ -86,10 +84,8 @@ class KeptPlan:
     def expected(self) -> int:
         return self.plan.expected
 
-    def configs(
-        self, info: DatasetInfo, finished: Finished = NOTHING.get, /
-    ) -> tuple[RunConfig, ...]:
-        found = self.plan.configs(info, finished)
+    def configs(self, info: DatasetInfo, find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
+        found = self.plan.configs(info, find_run)
         return tuple(dataclasses.replace(config, keep_weights=True) for config in found)
 
 

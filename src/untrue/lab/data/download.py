@@ -18,11 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from untrue.errors import ArgumentError, DataError, MissingDependencyError
+from untrue.errors import ArgumentError, DataError
 from untrue.lab.data.formats import open_plain
 from untrue.lab.data.places import VARIABLE, download_folder, find, find_in, roots
 from untrue.lab.data.progress import meter_for, say
 from untrue.lab.data.sources import Source
+from untrue.optional import missing
 
 __all__ = ["fetch", "sha256"]
 
@@ -127,9 +128,7 @@ def download(url: str, file: Path, checksum: str) -> str | None:
         import pooch
         import requests
     except ImportError:
-        raise MissingDependencyError(
-            'Downloading needs pooch: `pip install "untrue[lab]"`.'
-        ) from None
+        raise missing("Downloading", "pooch", "lab") from None
     meter = meter_for(file.name, urlsplit(url).netloc)
     get = pooch.HTTPDownloader(
         progressbar=meter, chunk_size=CHUNK, timeout=(CONNECT_SECONDS, READ_SECONDS)

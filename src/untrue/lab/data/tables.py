@@ -47,7 +47,7 @@ KDD_COLUMNS = (
     *("dst_host_srv_serror_rate", "dst_host_rerror_rate", "dst_host_srv_rerror_rate"),
 )
 KDD_TEXT = ("protocol_type", "service", "flag")
-# The official costs, true class first: a row a class, in the order of `KDD_CATEGORIES`.
+# The official costs, true class first: one row per class, in the order of `KDD_CATEGORIES`.
 KDD_COSTS = ((0, 1, 2, 2, 2), (1, 0, 2, 2, 2), (2, 1, 0, 2, 2), (3, 2, 2, 0, 2), (4, 2, 2, 2, 0))
 GERMAN_COLUMNS = tuple(f"attribute_{j}" for j in range(1, 21))
 # The attributes that the description calls qualitative, counted from 1.

@@ -82,8 +82,9 @@ def equal_accuracy_table(comparison: Comparison) -> Table | None:
         "plain cross-entropy. Its strength and decision are chosen on the validation examples of "
         "each repetition, the cheapest that keep to it there (plain ce where none does); costs and "
         "points are those of the test examples, so that a little more or less is lost there. The "
-        "temperature was found on the same validation examples. Differences are to the free rule "
-        "at the same tolerance.",
+        "temperature was found on the same validation examples. The free rule has a strength too: "
+        "with costs at 25 % each mistake counts as the cheapest plus a quarter of what it costs "
+        "more. Differences are to the free rule at the same tolerance.",
         columns=(
             Column("may lose (points)", "g"),
             Column("method"),

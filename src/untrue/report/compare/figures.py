@@ -166,6 +166,7 @@ def _drawn(comparison: Comparison) -> list[Arm]:
 def _curves(loss: str, arms: Iterable[Arm], points: dict[Arm, Point]) -> list[Series]:
     filled = [arm for arm in arms if arm.decision == "argmax" and arm in points]
     hollow = [arm for arm in arms if arm.decision != "argmax" and arm in points]
+    hollow.sort(key=lambda arm: arm.cost_share or 1.0)
     # The hollow ce is in the legend too: it says what hollow means where no sentence stands below.
     free = "ce+cost (hollow: least-cost decision)" if loss == CE else method(loss)
     return [
@@ -188,6 +189,8 @@ def _point(comparison: Comparison, arm: Arm, measure: str) -> Point:
 
 
 def _number(arm: Arm) -> str:
+    if arm.cost_share is not None:
+        return f"{arm.cost_share:.0%}"
     value = arm.alpha or arm.strength
     return f"{value:g}" if value else ""
 
@@ -238,7 +241,8 @@ def _legend(comparison: Comparison, measure: str) -> str:
     return (
         "The lower left is best; the grey steps join the settings that no other beats in both. "
         f"Filled: most probable label; hollow: least expected cost{_calibrated(comparison)}; "
-        f"numbers: the method's strength; {_spread(comparison)}"
+        f"numbers: the method's strength, of ce+cost how far its costs go from equal ones to those "
+        f"given; {_spread(comparison)}"
     )
 
 

@@ -25,6 +25,7 @@ DECISIONS = {
     "argmax": "most probable",
     "least-cost": "least cost",
     "least-cost-calibrated": "least cost, calibrated",
+    "softened-cost": "least cost, calibrated, costs at {:.0%}",
     "posterior": "least cost on the posterior",
 }
 
@@ -250,7 +251,7 @@ def strength(arm: Arm) -> str:
 def decided(arm: Arm) -> str:
     """How the label was chosen. Where outputs are costs, there is only the loss's own decision."""
     own = registry.find(arm.loss).outputs == "costs" and arm.decision == "argmax"
-    return "its own" if own else DECISIONS[arm.decision]
+    return "its own" if own else DECISIONS[arm.decision].format(arm.cost_share)
 
 
 def named(arm: Arm) -> str:

@@ -36,7 +36,7 @@ def methods_table(comparison: Comparison) -> Table:
     """One row per method, its setting picked by the other repetitions."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
-    for arm in comparison.of(CE):
+    for arm in (arm for arm in comparison.of(CE) if arm.cost_share is None):
         if arm == comparison.reference:
             strong.add(len(rows))
         changes = [_change(comparison, arm, m) for m in (COST, TOTAL, comparison.costly.measure)]

@@ -208,9 +208,9 @@ def _change_figure(found: FitResult, plain: Variant, kept: Variant) -> Change:
         for row in plain.summary.costliest or ()
     )
     return Change(
-        "The plain model's costliest errors, and what became of them",
-        "Each line is one kind of error (true → predicted), the costliest first: to the "
-        "left is fewer.",
+        "The plain model's costliest errors, before and after",
+        "Each line is one kind of error (true → predicted), the costliest first: further "
+        "left means fewer errors.",
         Axis("errors on the test part", from_zero=True),
         rows,
         before=plain.name,

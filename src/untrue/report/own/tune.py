@@ -18,7 +18,7 @@ from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.audit import dense_counts
 from untrue.report.own.control import tested_path
 from untrue.report.own.measures import FULL_MATRIX, by_columns, outlined, signed
-from untrue.tools.fitting.fit import PLAIN
+from untrue.tools.fitting.setup import PLAIN
 from untrue.tools.tuning.judging import Trial
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.setting import Setting, described
@@ -123,7 +123,7 @@ def _verdict(verdict: BudgetVerdict, kept: bool) -> str:
 
 
 def steps(found: TuneResult) -> tuple[str, ...]:
-    """What was tried, in order, and why the search continued, a sentence a step."""
+    """What was tried, in order, and why the search continued, one sentence per step."""
     parts = []
     for number, step in enumerate(found.steps, start=1):
         many = (
@@ -269,8 +269,8 @@ def _frontier(found: TuneResult, b: int) -> Curves:
         "Each point is one rule on the examples tuned on, which chose the model whose rules were "
         "tested. Rules below the limit"
         + (" and right of the least accuracy" if allowed is not None else "")
-        + " were hoped for; the ringed one was taken. The bars of the plain and the ringed one "
-        f"reach from what was seen up to its upper bound.{outside}",
+        + " are what is wanted; the ringed one was chosen. The bars of the plain and the ringed "
+        f"one reach from what was seen up to its upper bound.{outside}",
         Axis("accuracy (%)"),
         Axis(f"upper bound of the {rate}", from_zero=True),
         (*series, *lines),

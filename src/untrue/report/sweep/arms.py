@@ -30,6 +30,7 @@ class Arm:
     exit_costs: str = "same"
     exit: int | None = None
     threshold: float | None = None
+    cost_share: float | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -114,6 +115,7 @@ def _order(arm: Arm) -> tuple[object, ...]:
         arm.alpha,
         arm.strength or 0.0,
         arm.decision,
+        arm.cost_share or 1.0,
         arm.costs,
         arm.exits,
         arm.exit_costs,

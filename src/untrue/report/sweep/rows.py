@@ -20,13 +20,22 @@ import numpy.typing as npt
 
 from untrue import metrics
 from untrue.lab.experiments import EXPERIMENTS
-from untrue.lab.records import Counts, DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
+from untrue.lab.records import (
+    Counts,
+    DatasetInfo,
+    Decision,
+    PenaltySpec,
+    RunConfig,
+    RunResult,
+    Sweep,
+)
+from untrue.lab.records import Rule as DecisionRule
 from untrue.lab.store import Store
 from untrue.metrics.confusion import read_confusion
 from untrue.penalty import Penalty
 from untrue.storage import Damaged
 
-Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "posterior", "early-exit"]
+Rule: TypeAlias = DecisionRule | Literal["early-exit"]
 Kind = Literal["zone", "hierarchy", "small", "exits", "compare"]
 Zone: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -51,6 +60,7 @@ class Row:
     error_confidence_pct: mean probability of the answers that are errors; zone_error_confidence_pct
     of those in the zone (of super-classes: in the wrong one). confident_*: how many errors have
     a probability above 90 %. train_*: the measure on training images, as many as test images.
+    cost_share: of a softened decision, how far its costs go from equal ones to those given.
     validation_*: on the validation images. clipped_pct: images whose probabilities stand for no
     posterior.
     """
@@ -105,6 +115,7 @@ class Row:
     validation_error_pct: float | None = None
     validation_cost: float | None = None
     clipped_pct: float | None = None
+    cost_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,20 +204,17 @@ def _rows(
         scored = next((spec for spec in config.score_on if spec.cells == cells), None)
         by_matrix = scored if scored is not None and scored.kind == "matrix" else None
         zone = PenaltySpec("zone", 1.0, 0.0, cells) if cells else by_matrix
-        made: list[tuple[str, str, Counts, dict[str, Any]]] = [("argmax", "", result.confusion, {})]
+        made: list[tuple[str, str, Counts, dict[str, Any]]] = [
+            ("argmax", "", result.confusion, _of_answers(result, info, zone, scored))
+        ]
         made += [
-            (decision.rule, _costs(decision.costs), decision.confusion, {})
-            for decision in result.decisions
-            if decision.costs.cells == cells and decision.costs in config.score_on
+            (d.rule, _costs(d.costs), d.confusion, _of_decision(result, d))
+            for d in result.decisions
+            if d.costs.cells == cells and d.costs in config.score_on
         ]
         made += _of_exits(result, "" if scored is None else _costs(scored))
         for rule, costs, confusion, more in made:
             counted = _counted(confusion, info, zone, scored, small)
-            ece = None
-            if not more:
-                if result.ece is not None and rule != "posterior":
-                    ece = 100.0 * result.ece[rule == "least-cost-calibrated"]
-                more = _evidence(result, rule, info, zone, scored)
             yield Row(
                 sweep=sweep.name,
                 scale=sweep.scale,
@@ -226,7 +234,6 @@ def _rows(
                 seconds=result.provenance.seconds,
                 knob=config.knob[0] if config.knob and config.strength is not None else "",
                 strength=config.strength,
-                ece_pct=ece,
                 temperature=result.temperature,
                 exits=config.setup.exits,
                 exit_costs=config.exit_costs,
@@ -235,22 +242,45 @@ def _rows(
             )
 
 
-def _evidence(
+def _of_decision(result: RunResult, decision: Decision) -> dict[str, Any]:
+    """What is kept of a run beside its confusion matrices, for a decision by costs."""
+    found = _validated(result, decision.rule, decision.costs, decision.share)
+    if decision.posterior:
+        found["clipped_pct"] = None if result.clipped is None else 100.0 * result.clipped
+    elif result.ece is not None:
+        found["ece_pct"] = 100.0 * result.ece[decision.calibrated]
+    if decision.share < 1.0:
+        found["cost_share"] = decision.share
+    return found
+
+
+def _validated(
+    result: RunResult, rule: str, costs: PenaltySpec | None, share: float = 1.0
+) -> dict[str, Any]:
+    """How a way to decide does on the validation images, if they were judged by these costs."""
+    if result.config.score_on[:1] != (costs,):
+        return {}
+    return {
+        name: value
+        for each in result.validated
+        if (each.rule, each.share) == (rule, share)
+        for name, value in (
+            ("validation_error_pct", 100.0 * each.error),
+            ("validation_cost", each.cost),
+        )
+    }
+
+
+def _of_answers(
     result: RunResult,
-    rule: str,
     info: DatasetInfo,
     zone: PenaltySpec | None,
     charged: PenaltySpec | None,
 ) -> dict[str, Any]:
-    """What is kept of a run beside its confusion matrices, for one way to decide."""
-    found: dict[str, Any] = {}
-    for each in result.validated:
-        if each.rule == rule:
-            found = {"validation_error_pct": 100.0 * each.error, "validation_cost": each.cost}
-    if rule == "posterior" and result.clipped is not None:
-        found["clipped_pct"] = 100.0 * result.clipped
-    if rule != "argmax":
-        return found
+    """The same for the most probable labels."""
+    found = _validated(result, "argmax", charged)
+    if result.ece is not None:
+        found["ece_pct"] = 100.0 * result.ece[0]
     if result.confidence is not None:
         wrong = ~np.eye(len(result.confusion), dtype=bool)
         parts = {"": wrong}
