@@ -59,3 +59,8 @@ def test_the_code_of_every_page_is_run_by_some_test() -> None:
     assert len(pages) > 8
     run = {path.name for path in PAGES}
     assert [p.name for p in pages if p.name not in run and f'"{p.name}"' not in tests] == []
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_a_cost_is_written_as_the_library_takes_it(page: Path) -> None:
+    assert "`penalty[" not in page.read_text(encoding="utf-8"), "a Penalty has no subscripts"

@@ -13,8 +13,8 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from untrue.errors import MissingDependencyError
 from untrue.losses import registry
+from untrue.optional import missing as _missing
 
 __version__ = "0.2.0"
 
@@ -154,9 +154,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise MissingDependencyError(
-            f'`untrue.{name}` needs torch, which is missing: pip install "untrue[torch]".'
-        ) from error
+        raise _missing(f"`untrue.{name}`", "torch", "torch") from error
     globals()[name] = value
     return value
 

@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 
 from untrue.checks import check_choice, check_number
-from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.errors import ArgumentError
+from untrue.optional import missing
 from untrue.penalty import Penalty
 
 try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
-    raise MissingDependencyError(
-        'untrue.jax needs jax, which is missing: pip install "untrue[frameworks]".'
-    ) from error
+    raise missing("untrue.jax", "jax", "frameworks") from error
 
 __all__ = ["bilinear_loss", "log1m_softmax", "log_bilinear_loss"]
 

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from untrue.checks import check_number
-from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.errors import ArgumentError
+from untrue.optional import missing
 from untrue.penalty import Penalty
 
 try:
     import keras
     from keras import ops
 except ImportError as error:
-    raise MissingDependencyError(
-        'untrue.keras needs keras, which is missing: pip install "untrue[frameworks]".'
-    ) from error
+    raise missing("untrue.keras", "keras", "frameworks") from error
 
 __all__ = ["BilinearLoss", "LogBilinearLoss"]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from untrue import metrics
 from untrue.checks import check_choice
-from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.errors import ArgumentError
+from untrue.optional import missing
 
 try:
     import torch
@@ -19,10 +20,7 @@ try:
     except ImportError:  # the same under its newer name
         from lightning.pytorch import Callback
 except ImportError as error:
-    raise MissingDependencyError(
-        "untrue.lightning needs pytorch_lightning, which is missing: "
-        'pip install "untrue[frameworks]".'
-    ) from error
+    raise missing("untrue.lightning", "pytorch_lightning", "frameworks") from error
 
 from untrue.losses.bilinear import MixedLoss
 from untrue.losses.budgeted import BudgetedLoss, BudgetUpdate

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from untrue import metrics
 from untrue.checks import is_tensor
-from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import Groups, to_numpy
 from untrue.metrics.priors import Priors
 from untrue.metrics.zones import Zone, is_penalty
+from untrue.optional import missing
 from untrue.penalty import Penalty
 
 try:
@@ -29,10 +30,7 @@ try:
     from torch import Tensor
     from torchmetrics import Metric
 except ImportError as error:
-    raise MissingDependencyError(
-        "untrue.torchmetrics needs torchmetrics, which is missing: "
-        'pip install "untrue[frameworks]".'
-    ) from error
+    raise missing("untrue.torchmetrics", "torchmetrics", "frameworks") from error
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy

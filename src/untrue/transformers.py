@@ -21,18 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue import metrics
-from untrue.errors import ArgumentError, MissingDependencyError
+from untrue.errors import ArgumentError
 from untrue.metrics.inputs import Groups
+from untrue.optional import missing
 from untrue.penalty import Penalty
 
 try:
     import torch
     import transformers as _transformers  # noqa: F401
 except ImportError as error:
-    raise MissingDependencyError(
-        "untrue.transformers needs transformers, which is missing: "
-        'pip install "untrue[frameworks]".'
-    ) from error
+    raise missing("untrue.transformers", "transformers", "frameworks") from error
 
 from untrue.losses.base import PenaltyLoss
 

@@ -196,14 +196,14 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
     ("words", "message"),
     [
         (["no.csv"], "There is no file no.csv."),
-        (["costs.toml"], "costs.toml is no table: its name must end in .csv, .csv.gz"),
+        (["costs.toml"], "costs.toml is not a table: its name must end in .csv, .csv.gz"),
         (["p.csv", "--truth", "trut"], "p.csv has no column 'trut'; did you mean 'truth'?"),
         (["p.csv", "--probs", "q_"], "p.csv has no column 'q_healthy' for class 'healthy'"),
         (["p.csv", "--probs", "truth,predicted"], "one column for each of the 3 classes"),
         (["p.csv", "--zone-above", "-1"], "`--zone-above` must be a cost of 0 or more; got -1.0"),
         (
             ["p.csv", "--delimiter", ";;"],
-            "`delimiter` must be one character of ASCII that is no quote; got ';;'",
+            "`--delimiter` must be a single ASCII character other than a quote; got ';;'",
         ),
         (["p.csv", "--hierarchy", "tree.csv"], "tree.csv: Unknown class 'benign'"),
         (["bad.parquet"], "bad.parquet is not readable as Parquet"),
@@ -271,3 +271,14 @@ def test_budgets_get_a_verdict_and_a_broken_one_an_exit_code(
     assert [(row["ruling"], row["errors"], row["of"]) for row in made] == [("broken", 30, 100)]
     assert exit_code([*common, "--budget", "good->bad <= 50%", "--budget", "bad->good <= 80%"]) == 0
     assert exit_code([*common, "--budget", "good>bad"]) == 2
+
+
+def test_it_never_writes_over_what_it_reads(folder: Path) -> None:
+    (folder / "w").mkdir()
+    pa.csv.write_csv(predictions(), "w/confusion.csv")
+    before = (folder / "w/confusion.csv").read_bytes()
+    done = run_untrue("audit", "w/confusion.csv", "--penalty", "costs.toml", "--out", "w")
+    assert done.returncode == 2
+    assert "w/confusion.csv is read by this command" in done.stderr
+    assert (folder / "w/confusion.csv").read_bytes() == before
+    assert [file.name for file in (folder / "w").iterdir()] == ["confusion.csv"]

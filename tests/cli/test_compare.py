@@ -18,6 +18,7 @@ import untrue
 from untrue.cli import exit_code
 from untrue.lab import comparison
 from untrue.lab.data import load
+from untrue.lab.scoring import SHARES
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.losses import registry
@@ -74,7 +75,7 @@ def test_it_says_how_many_models_and_ends_with_finding_and_page(
     assert (place / "report.html").stat().st_size > 10_000
 
 
-def test_every_model_is_asked_three_times_ours_once_more_and_a_regression_once(
+def test_every_model_is_asked_three_times_some_more_and_a_regression_once(
     compared: tuple[Path, str],
 ) -> None:
     with Store.read(compared[0]) as store:
@@ -85,7 +86,10 @@ def test_every_model_is_asked_three_times_ours_once_more_and_a_regression_once(
             usual = (
                 [] if result.config.method == "sosr" else ["least-cost", "least-cost-calibrated"]
             )
-            assert asked == usual + ["posterior"] * (result.config.loss in registry.MIXED)
+            usual += ["posterior"] * (result.config.loss in registry.MIXED)
+            # The free rule has strengths.
+            usual += ["softened-cost"] * len(SHARES) if result.config.is_baseline else []
+            assert asked == usual
 
 
 def test_the_same_command_makes_nothing_twice_and_report_draws_it_again(
@@ -186,7 +190,7 @@ def test_own_data_are_compared_too(folder: Path) -> None:
     done = run_untrue(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
     assert done.returncode == 0, done.stderr
     assert "Left out: hxe needs a hierarchy, and this penalty has none." in done.stdout
-    assert "compare on wine.csv, scale smoke: 8 models" in done.stdout
+    assert "compare on wine.csv, scale smoke: 9 models" in done.stdout
     assert done.stdout.splitlines()[-1] == "runs/report.html"
     with Store.read(folder / "runs") as store:
         info = store.dataset("wine.csv")
@@ -226,7 +230,7 @@ def test_a_limit_on_the_training_images_scales_the_default_validation(
     words = [*DIGITS, "--limit-train", "150", "--out", "runs", "--dry-run"]
     assert exit_code(words) == 0
     assert exit_code([*words, "--validation", "200"]) == 2
-    assert "`validation` must be below" in capsys.readouterr().err
+    assert "`--validation` must be below" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -244,11 +248,11 @@ def test_a_limit_on_the_training_images_scales_the_default_validation(
         (["--penalty", "costs.toml"], "costs.toml: holds no class '0', which digits has."),
         (["--penalty", "nothing.csv"], "there is no such file"),
         (["--scale", "huge"], "Unknown scale 'huge'."),
-        (["--repetitions", "0"], "`repetitions` must be at least 1; got 0."),
-        (["--validation", "0"], "`validation` must be at least 1"),
-        (["--validation", "5000"], "`validation` must be below the number of training images"),
+        (["--repetitions", "0"], "`--repetitions` must be at least 1; got 0."),
+        (["--validation", "0"], "`--validation` must be at least 1"),
+        (["--validation", "5000"], "`--validation` must be below the number of training images"),
         (["--network", "cifar10"], "Network 'cifar10' takes images of (3, 32, 32)"),
-        (["--jobs", "0"], "`jobs` must be at least 1; got 0."),
+        (["--jobs", "0"], "`--jobs` must be at least 1; got 0."),
     ],
 )
 def test_nonsense_is_answered_in_one_line_and_nothing_is_written(

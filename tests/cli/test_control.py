@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import untrue
 from untrue import DecisionRule, Penalty
 from untrue.cli import exit_code
+from untrue.tools.deciding.controlled import control_file
 
 CLASSES = np.array(["tumour", "cyst", "benign"])
 BUDGET = "tumour->benign <= 6%"
@@ -193,7 +195,22 @@ def test_the_page_shows_budgets_path_and_price_and_escapes_names(
             ["one.csv", "--budget", BUDGET, "--out", "r.json"],
             "one column of probabilities, 'prob_tumour', and 3 classes in the truth",
         ),
-        (["known.csv", "--budget", BUDGET, "--confidence", "2", "--out", "r.json"], "confidence"),
+        (
+            ["known.csv", "--budget", BUDGET, "--confidence", "2", "--out", "r.json"],
+            "`--confidence` must lie in",
+        ),
+        (
+            ["known.csv", "--budget", "expected cost <= 0.9", "--out", "r.json"],
+            "Budget 'expected cost <= 0.9' is about what mistakes cost: give a `penalty`",
+        ),
+        (
+            ["known.csv", "--budget", BUDGET, "--abstain-cost", "inf", "--out", "r.json"],
+            "`--abstain-cost` must be a finite number of at least 0; got inf.",
+        ),
+        (
+            ["known.csv", "--budget", BUDGET, "--abstain-cost", "-1", "--out", "r.json"],
+            "`--abstain-cost` must be at least 0; got -1.0.",
+        ),
     ],
 )
 def test_mistakes_are_one_line_and_nothing_is_written(
@@ -232,6 +249,10 @@ def test_no_rule_is_exit_code_1_with_what_it_would_take_and_nothing_is_written(
         (
             ["decide", "rule.json", "new.csv", "--column", "truth", "--out", "d.csv"],
             "has a column 'truth' already",
+        ),
+        (
+            ["decide", "rule.json", "new.csv", "--column", "", "--out", "d.csv"],
+            "`column` (--column) must name the column of answers; got no name.",
         ),
         (["audit", "new.csv"], "Say what to judge the predictions by: --penalty FILE"),
         (["audit", "new.csv", "--rule", "rule.json", "--penalty", "c.toml"], "either --penalty or"),
@@ -293,3 +314,18 @@ def test_a_single_column_is_that_of_the_second_class(
     # Without their order it would be that of 'ill', which the truth contradicts.
     assert control("one.csv", *words, "--out", "other.json") == 2
     assert "Taken for ill, fit it would be in" in capsys.readouterr().err
+
+
+def test_a_file_and_arrays_agree_on_the_order_of_labels_that_are_numbers(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.choice([9, 10], 800)
+    probs = 1 / (1 + np.exp(-3 * (labels - 9.5) - rng.normal(0, 1, 800)))
+    pd.DataFrame({"truth": labels, "score": probs}).to_csv("one.csv", index=False)
+    budget = "10->9 <= 20%"
+    by_file = control_file(Path("one.csv"), budgets=[budget]).rule
+    by_array = untrue.control(probs, labels, budgets=[budget])
+    by_text = untrue.control(probs, labels.astype(str), budgets=[budget])
+    assert by_file.classes == by_array.classes == by_text.classes == ("9", "10")
+    assert by_file.guarantee == by_array.guarantee == by_text.guarantee
+    audited = untrue.audit(labels.astype(str), labels.astype(str), budgets=[budget], resamples=10)
+    assert audited.penalty.classes == ("9", "10")

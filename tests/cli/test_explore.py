@@ -51,7 +51,10 @@ def test_the_page_repeats_how_the_file_was_read(
         (["none.csv", "--out", "x.html"], "There is no file none.csv."),
         (["p.csv", "--out", "x.txt"], "`--out` must be a file that ends in .html; got x.txt."),
         (["p.csv", "--out", "no/x.html"], "There is no folder no to write x.html into; make it."),
-        (["p.csv", "--out", "x.html", "--examples", "20001"], "`examples` must be at most 20,000"),
+        (
+            ["p.csv", "--out", "x.html", "--examples", "20001"],
+            "`--examples` must be at most 20,000",
+        ),
         (["p.csv", "--out", "x.html", "--probs", "q_"], "--probs finds none"),
         (["my file.csv", "--out", "x.html"], "Say so with --delimiter ';'."),
         (["p.csv"], "Missing option '--out'"),

@@ -186,4 +186,22 @@ def test_messages_name_the_options_of_the_command() -> None:
     assert cli.by_options("`abstain_cost` (--abstain-cost)", "predict").startswith(
         "`abstain_cost` ("
     )
-    assert cli.by_options("`alpha` must", "fit") == "`alpha` must"
+    assert cli.by_options("`alpha` must", "fit") == "`--alpha` must"
+    assert cli.by_options("`alpha` must", "compare") == "`alpha` must", "which has no such option"
+    assert cli.by_options("mine.toml: `alpha` must", "run") == "mine.toml: `alpha` must"
+    assert cli.by_options("(in Python, `classes`)", "fit") == "(in Python, `classes`)"
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("run", "alpha epochs seed repetitions jobs device validation"),
+        ("fit", "alpha epochs patience seed rounds loss delimiter"),
+        ("tune", "trials repetitions confidence epochs"),
+        ("audit", "confidence resamples"),
+        ("explore", "examples"),
+    ],
+)
+def test_single_words_that_are_options_are_named_so(command: str, names: str) -> None:
+    for name in names.split():
+        assert cli.by_options(f"`{name}` must", command) == f"`--{name}` must"

@@ -141,12 +141,14 @@ def test_damaged_entries_of_the_record_are_trained_again_and_named(
     capsys.readouterr()
     assert exit_code(["status", str(record)]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("3 trained networks, ")
+    assert shown.startswith("3 trained models, ")
     assert "damaged: cross-entropy, repetition 2 of 3: its checksum does not match" in shown
+    assert exit_code(["status", "model"]) == 2
+    assert "it is in model.tuning.sqlite: `untrue status model.tun" in capsys.readouterr().err
     shutil.copy(record, "copy.sqlite")
     assert exit_code(["status", "copy.sqlite", "--repair"]) == 0
     shown = capsys.readouterr().out
-    assert "repair: 1 damaged dropped, 3 kept\n3 trained networks, " in shown
+    assert "repair: 1 damaged dropped, 3 kept\n3 trained models, " in shown
     assert "damaged:" not in shown
 
     assert exit_code([*words, "--overwrite"]) == 0
@@ -198,12 +200,12 @@ def test_groups_come_from_a_tree_and_need_no_penalty(
         (["--budget", "cat->* <= 1%"], "'cat'"),
         ([*BUDGET, *BUDGET], "is given twice"),
         ([*BUDGET, "--max-accuracy-drop", "-1"], "--max-accuracy-drop"),
-        ([*BUDGET, "--confidence", "2"], "`confidence` must lie in [0.5, 1)"),
-        ([*BUDGET, "--repetitions", "1"], "`repetitions` must be at least 2"),
+        ([*BUDGET, "--confidence", "2"], "`--confidence` must lie in [0.5, 1)"),
+        ([*BUDGET, "--repetitions", "1"], "`--repetitions` must be at least 2"),
         ([*BUDGET, "--loss", "hinge"], "Unknown loss 'hinge'"),
-        ([*BUDGET, "--trials", "-3"], "`trials` must be at least 0; got -3"),
+        ([*BUDGET, "--trials", "-3"], "`--trials` must be at least 0; got -3"),
         ([*BUDGET, "--model", "cnn"], "Network 'cnn' is for images"),
-        ([*BUDGET, "--epochs", "0"], "`epochs` must be at least 1; got 0"),
+        ([*BUDGET, "--epochs", "0"], "`--epochs` must be at least 1; got 0"),
         ([*BUDGET, "--learning-rate", "0"], "`--learning-rate` must be positive"),
         ([*BUDGET, "--target", "number"], "digits.csv has no column 'number'"),
         ([*BUDGET, "--penalty", "none.toml"], "none.toml"),

@@ -58,6 +58,12 @@ MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
 NOT_KEPT = 1
 UNPRINTED = 3
+# Single words that mean an option wherever a message has them, where `classes` may be a file's key.
+SETTINGS = {
+    *("alpha", "confidence", "delimiter", "device", "epochs", "examples", "gpus", "jobs", "loss"),
+    *("optimizer", "patience", "repetitions", "resamples", "rounds", "schedule", "seed"),
+    *("threads", "trials", "validation", "width"),
+}
 # Of an error: a name or a number in it may be of any length.
 LONGEST_LINE = 2000
 
@@ -173,10 +179,13 @@ def by_options(message: str, wanted: str | None) -> str:
     options = {param.name: param.opts[0] for param in getattr(command, "params", ())}
 
     def named(found: re.Match[str]) -> str:
-        return f"`{options.get(found[1], found[1])}`"
+        name = found[1]
+        # After a colon a word is a key of the file that the message is about.
+        of_file = message.endswith(": ", 0, found.start())
+        meant = "_" in name or (name in SETTINGS and not of_file)
+        return f"`{options.get(name, name) if meant else name}`"
 
-    # Words such as `alpha` are as clear either way.
-    return re.sub(r"`([a-z]+(?:_[a-z]+)+)`(?! \(--)(?!, --)", named, message)
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)`(?! \(--)(?!, --)", named, message)
 
 
 def complain(message: str) -> int:

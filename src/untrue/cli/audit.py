@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from untrue.atomic_files import check_not_read
 from untrue.cli import options
 from untrue.errors import ArgumentError
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+# What may be written into the folder.
+WRITTEN = ("audit.json", "confusion.csv", "answers.csv", "page.html")
 EXAMPLE = (
     "Example: `untrue audit predictions.csv --penalty costs.toml --truth diagnosis "
     "--hierarchy hierarchy.csv --out audit`"
@@ -44,15 +47,8 @@ def audit(
         str | None, typer.Option(help="Column of the answers; else guessed.", metavar="COL")
     ] = None,
     probs: options.Probs = None,
-    hierarchy: Annotated[
-        Path | None, typer.Option(help="A hierarchy of the classes, .csv (parent,child) or .json.")
-    ] = None,
-    zone_above: Annotated[
-        float | None,
-        typer.Option(
-            help="The zone: mistakes that cost more than this; else more than the cheapest."
-        ),
-    ] = None,
+    hierarchy: options.HierarchyFile = None,
+    zone_above: options.ZoneAbove = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,12 +84,14 @@ def audit(
     from untrue.report.own.measures import FULL_MATRIX
     from untrue.tools.auditing.audit import audit as run_audit
     from untrue.tools.auditing.nodes import has_node_answers
-    from untrue.tools.reading.hierarchies import read_hierarchy
+    from untrue.tools.reading.hierarchies import stated_hierarchy
     from untrue.tools.writing import numbers_text
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
+    for name in WRITTEN:
+        check_not_read(folder / name, predictions, penalty, rule, hierarchy)
     if penalty is not None and rule is not None:
         raise ArgumentError("Give either --penalty or --rule, which brings its own costs.")
     if not (penalty or rule or budget or hierarchy):
@@ -107,10 +105,7 @@ def audit(
         )
     costs = None if penalty is None else load_any(penalty)
     known = None if costs is None else costs.classes
-    given_hierarchy = None if hierarchy is None else read_hierarchy(hierarchy, classes=known)
-    known_hierarchy = (
-        given_hierarchy if given_hierarchy is not None else getattr(costs, "hierarchy", None)
-    )
+    known_hierarchy = stated_hierarchy(hierarchy, costs, known)
     columns: dict[str, Any] = {
         "truth": truth,
         "predicted": predicted,
@@ -126,7 +121,7 @@ def audit(
         truth=truth,
         predicted=predicted,
         probs=probs,
-        hierarchy=given_hierarchy,
+        hierarchy=known_hierarchy,
         delimiter=delimiter,
         classes=options.names(classes),
         zone_above=zone_above,

@@ -44,7 +44,7 @@ def compare(
             "N kinds of mistake that cost 10 where the others cost 1, drawn again in each "
             "repetition; hierarchy, 1 inside the data set's super-classes and 5 across; or "
             "official, the published costs of kdd99 and german. Else official where there are any, "
-            "and zone:20."
+            "and zone:20 for the images; data of your own need it."
         ),
     ] = None,
     methods: Annotated[

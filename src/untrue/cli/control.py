@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from untrue.checks import check_number
 from untrue.cli import options
 from untrue.errors import ArgumentError
 
@@ -52,20 +53,11 @@ def control(
             help="With --abstain or in its place: what no answer costs, in the penalty's units."
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(help="Confidence that all budgets hold together, 0.5 to below 1.")
-    ] = 0.95,
+    confidence: options.JointConfidence = 0.95,
     truth: options.Truth = None,
     probs: options.Probs = None,
-    hierarchy: Annotated[
-        Path | None,
-        typer.Option(
-            help="A hierarchy of the classes, .csv (parent,child) or .json: their groups."
-        ),
-    ] = None,
-    zone_above: Annotated[
-        float | None, typer.Option(help="Mistakes costlier than this are the zone.")
-    ] = None,
+    hierarchy: options.HierarchyFile = None,
+    zone_above: options.ZoneAbove = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
     seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
@@ -103,7 +95,7 @@ def control(
         penalty=None if penalty is None else Penalty.load(penalty),
         hierarchy=hierarchy,
         zone_above=zone_above,
-        abstain=abstain if abstain_cost is None else abstain_cost,
+        abstain=abstain if abstain_cost is None else check_number("abstain_cost", abstain_cost, 0),
         confidence=confidence,
         truth=truth,
         probs=probs,

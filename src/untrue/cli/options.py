@@ -139,10 +139,10 @@ class WarmStart:
     start_from: Annotated[
         str | None,
         runs(
-            "Continue from trained weights. baseline: train plain cross-entropy once a repetition; "
-            "every loss then continues from it for a few epochs (--epochs, 3 by default; the other "
-            "training options are for these epochs too). DIR: continue from runs made with "
-            "--keep-weights.",
+            "Continue from trained weights. baseline: train plain cross-entropy once per "
+            "repetition; every loss then continues from it for a few epochs (--epochs, 3 by "
+            "default; the other training options are for these epochs too). DIR: continue from "
+            "runs made with --keep-weights.",
             metavar="baseline|DIR",
         ),
     ] = None
@@ -212,6 +212,20 @@ Probs = Annotated[
         metavar="PREFIX|COLS",
     ),
 ]
+HierarchyFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="A hierarchy of the classes, .csv (parent,child) or .json; budgets may name its "
+        "groups."
+    ),
+]
+ZoneAbove = Annotated[
+    float | None,
+    typer.Option(help="The zone: mistakes that cost more than this; else more than the cheapest."),
+]
+JointConfidence = Annotated[
+    float, typer.Option(help="Confidence that all budgets hold together, 0.5 to below 1.")
+]
 FittedModel = Annotated[
     Path, typer.Argument(help="The folder that `untrue fit` or `untrue tune` wrote.")
 ]
@@ -238,7 +252,7 @@ class Reading:
     ] = None
     delimiter: Delimiter = None
     image_size: Annotated[
-        int | None, reading("Size to scale images to, in pixels a side; else close to their own.")
+        int | None, reading("Size to scale images to, in pixels per side; else close to their own.")
     ] = None
 
     def open(self, data: Path, target: str | None) -> Source:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from untrue.errors import ArgumentError, counted
 from untrue.input_files import visible
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def status(
     if path.is_file() and path.name != FILE:
         _trainings(path)
         return
+    if not file.is_file():
+        _check_no_model(path)
     with Store.read(file.parent) as store:
         running = owner(file.parent)
         for sweep in store.sweeps():
@@ -73,6 +76,18 @@ def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
         typer.echo(f"  continue with: {sweep.command}")
 
 
+def _check_no_model(path: Path) -> None:
+    """Point to the record beside a model that `tune` wrote."""
+    from untrue.tools.tuning.record import ENDING
+
+    record = path.parent / f"{path.name}{ENDING}"
+    if path.name and record.is_file():
+        raise ArgumentError(
+            f"{path} holds a model that was tuned; what was trained for it is in {record}: "
+            f"`untrue status {record}`."
+        )
+
+
 def _trainings(path: Path) -> None:
     """What the record of a tuning holds."""
     from untrue.storage import Damaged, Storage, read_as
@@ -82,8 +97,9 @@ def _trainings(path: Path) -> None:
     with Storage.read(path) as storage:
         damaged, problem = storage.damaged(READERS), storage.problem()
         found = [read_as(entry, read_trained) for entry in storage.entries(TRAINED)]
-    seconds = [network.seconds for network in found if not isinstance(network, Damaged)]
-    typer.echo(f"{len(seconds)} trained networks, {duration(sum(seconds))} of training")
+    seconds = [model.seconds for model in found if not isinstance(model, Damaged)]
+    models = counted(len(seconds), "trained model")
+    typer.echo(f"{models}, {duration(sum(seconds))} of training")
     _damage(damaged, problem, path)
     typer.echo(str(path))
 

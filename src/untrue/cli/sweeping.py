@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from untrue.lab.records import DatasetInfo, RunConfig, Sweep
     from untrue.lab.run_data import KnownData, RunData
     from untrue.lab.store import Store
-    from untrue.lab.sweep import Outlook
+    from untrue.lab.sweep import SweepStatus
     from untrue.lab.time_estimate import SpeedEstimate
 
 
@@ -87,7 +87,7 @@ def sweep_into(
         )
         if not (machine.dry_run or isinstance(data, KnownData)):
             sweep.note(store, planned, data)
-        ahead = sweep.outlook(store, planned, retry_failed=machine.retry_failed)
+        ahead = sweep.status_of(store, planned, retry_failed=machine.retry_failed)
         whole = plan.configs(info, store.result)
         speed = estimate_of(store, planned, whole[-1], info, jobs=jobs)
         load = load_of(store, whole, ahead, retry_failed=machine.retry_failed)
@@ -108,7 +108,7 @@ def sweep_into(
             )
             failed = show(console, store, events, ahead, speed)
         say(console, end_line(store))
-        return Outcome(store.path, failed, sweep.outlook(store, planned).done)
+        return Outcome(store.path, failed, sweep.status_of(store, planned).done)
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def show(
     console: Console,
     store: Store,
     events: Generator[Event, None, None],
-    ahead: Outlook,
+    ahead: SweepStatus,
     speed: SpeedEstimate,
 ) -> int:
     """Show the events of a sweep as they come; how many runs failed."""
@@ -172,7 +172,7 @@ def kind_of_device(device: str | None) -> str:
     """cpu, cuda, ...: checked, and picked when not given."""
     if device == "cpu":
         return device  # no need to import torch, which takes a while
-    from untrue.training.machine import pick_device
+    from untrue.training.device import pick_device
 
     return pick_device(device).type
 
@@ -188,7 +188,7 @@ def estimate_of(
 
 
 def load_of(
-    store: Store, whole: Sequence[RunConfig], ahead: Outlook, *, retry_failed: bool
+    store: Store, whole: Sequence[RunConfig], ahead: SweepStatus, *, retry_failed: bool
 ) -> float:
     """What is to be made, in runs like the last: those that others start from take longer."""
     from untrue.lab.time_estimate import relative
@@ -210,7 +210,7 @@ def guess(like: RunConfig, load: float, info: DatasetInfo, *, jobs: int, threads
     return f"as a rough guess by the network's size, {one.times(max(load / jobs, 1.0))}"
 
 
-def start_line(sweep: Sweep, ahead: Outlook, how_long: str, *, jobs: int) -> str:
+def start_line(sweep: Sweep, ahead: SweepStatus, how_long: str, *, jobs: int) -> str:
     failed = f", {ahead.failed} failed" if ahead.failed else ""
     damaged = f", {ahead.damaged} damaged" if ahead.damaged else ""
     start = (

@@ -46,22 +46,9 @@ def tune(
         Path | None,
         typer.Option(help="What mistakes cost: .toml, .json, .csv or .npy; else all cost 1."),
     ] = None,
-    hierarchy: Annotated[
-        Path | None,
-        typer.Option(
-            help="A hierarchy with the groups of the budgets, .csv (parent,child) or .json."
-        ),
-    ] = None,
-    zone_above: Annotated[
-        float | None,
-        typer.Option(
-            help="The zone: mistakes that cost more than this; else more than the cheapest."
-        ),
-    ] = None,
-    confidence: Annotated[
-        float,
-        typer.Option(help="Confidence that all budgets hold together, 0.5 to below 1."),
-    ] = 0.95,
+    hierarchy: options.HierarchyFile = None,
+    zone_above: options.ZoneAbove = None,
+    confidence: options.JointConfidence = 0.95,
     repetitions: Annotated[
         int,
         typer.Option(
@@ -112,8 +99,8 @@ def tune(
     """
     from untrue.budgets import Budget
     from untrue.penalty.files import load_any
-    from untrue.tools.fitting.fit import PLAIN, labels_of
     from untrue.tools.fitting.model_folder import check_target, save_model
+    from untrue.tools.fitting.setup import PLAIN, labels_of
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     cluster = where.cluster(threads=threads)
@@ -129,6 +116,7 @@ def tune(
     from untrue.cli.console import console, say, show
     from untrue.report.document.page import write
     from untrue.report.own.tune import budgets_table, lead, metrics, tune_page
+    from untrue.tools.tuning.record import ENDING
     from untrue.tools.tuning.tune import tune as run_tune
 
     shown = console()
@@ -156,7 +144,7 @@ def tune(
             test_share=test_share,
             validation_share=validation_share,
             seed=seed,
-            record=record or out.with_name(f"{out.name}.tuning.sqlite"),
+            record=record or out.with_name(f"{out.name}{ENDING}"),
             cluster=cluster,
             on_progress=lines.show,
             tell=lines.say,
