@@ -19,9 +19,10 @@ from benchmarks import recipes
 from benchmarks.recipe_studies import COMPARED
 from benchmarks.shown_comparisons import FINDING
 from untrue.errors import ArgumentError
+from untrue.lab.warm import BASELINE
 
 # Where things are on one machine is of no use on another.
-PLACES = {"--data-dir": "DATA", "--out": "DIR"}
+PLACES = {"--data-dir": "DATA", "--out": "DIR", "--start-from": "NETWORKS"}
 
 
 def main() -> None:
@@ -61,17 +62,21 @@ def put(runs: Path, name: str, docs: Path = COMPARED) -> Path:
 def without_places(command: str) -> str:
     """A command with other words for where data and results are.
 
-    >>> without_places("untrue compare --data german --out /tmp/x")
-    'untrue compare --data german --out DIR'
+    >>> without_places("untrue compare --data german --start-from baseline --out /tmp/x")
+    'untrue compare --data german --start-from baseline --out DIR'
     """
     words = shlex.split(command)
     for at, word in enumerate(words):
-        name, equals, _ = word.partition("=")
+        name, equals, value = word.partition("=")
         if name in PLACES and equals:
-            words[at] = f"{name}={PLACES[name]}"
+            words[at] = f"{name}={_place(name, value)}"
         elif name in PLACES and at + 1 < len(words):
-            words[at + 1] = PLACES[name]
+            words[at + 1] = _place(name, words[at + 1])
     return shlex.join(words)
+
+
+def _place(option: str, value: str) -> str:
+    return value if value == BASELINE else PLACES[option]
 
 
 if __name__ == "__main__":

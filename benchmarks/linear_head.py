@@ -28,7 +28,7 @@ from benchmarks.losses import taxonomy
 from untrue import Penalty
 from untrue.functional import linear_bilinear_loss, linear_log_bilinear_loss
 from untrue.functional.native import described
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 
 D = 256
 SIZES = ((2_048, 1_000), (2_048, 10_000), (2_048, 100_000), (8_192, 100_000))

@@ -39,7 +39,7 @@ from untrue.functional import backend
 from untrue.functional.formula import Term
 from untrue.functional.mixed import Options, by_formula
 from untrue.functional.native import described
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 from untrue.losses import registry
 from untrue.losses.bilinear import MixedLoss
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import record
 from untrue import Hierarchy, Penalty, metrics
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 
 CLASSES = 1_000
 GOAL = 2.0

@@ -21,7 +21,7 @@ import torch
 
 from benchmarks import record
 from untrue import Hierarchy, Penalty
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 from untrue.penalty import TreePenalty
 
 CLASSES = 100_000

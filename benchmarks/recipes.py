@@ -14,8 +14,9 @@ How a recipe comes to be recommended was fixed before most of the rows were ther
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from benchmarks import chosen_strengths, shown_comparisons
+from benchmarks import chosen_strengths
 from benchmarks.pages import DOCS, NOT_YET, Made, Page, in_markdown
 from benchmarks.recipe_studies import (
     FREE,
@@ -32,6 +33,7 @@ from benchmarks.recipe_studies import (
     studies,
     where,
 )
+from benchmarks.shown_comparisons import SHOWN, shown
 from untrue.losses.registry import MIXED
 
 
@@ -44,7 +46,7 @@ def text(found: Sequence[Study]) -> str:
     if not found:
         return NOT_YET
     every = {recipe for study in found for recipe in study.changes}
-    shown = [r for r in every if 2 * sum(r in study.changes for study in found) >= len(found)]
+    common = [r for r in every if 2 * sum(r in study.changes for study in found) >= len(found)]
     counted = [study for study in found if study.counted]
 
     def order(recipe: Recipe) -> tuple[float, ...]:
@@ -53,7 +55,7 @@ def text(found: Sequence[Study]) -> str:
 
     head = ["recipe", *(study.name for study in found), "less, tied, more", "best or tied"]
     lines = [head]
-    for recipe in sorted(shown, key=lambda r: (*order(r), str(r))):
+    for recipe in sorted(common, key=lambda r: (*order(r), str(r))):
         here = [study for study in counted if recipe in study.changes]
         less, more = (len(where(recipe, here, side)) for side in (below, above))
         best = sum(recipe in study.best for study in here)
@@ -71,7 +73,7 @@ def text(found: Sequence[Study]) -> str:
         f"Cost of an answer beside the free rule's, in percent of it, with 95 % intervals (Student "
         f"t over repetitions, paired); in bold what is beyond its interval. Repetitions: {sizes}. "
         f"The last columns count data sets with at least {LEAST_REPETITIONS}. Recipes tried on "
-        f"fewer than half of the data sets are left out ({len(every) - len(shown)}).\n\n"
+        f"fewer than half of the data sets are left out ({len(every) - len(common)}).\n\n"
         f"{verdict(found)}\n"
     )
 
@@ -119,7 +121,7 @@ def _listed(names: Sequence[str]) -> str:
 PAGE = Page(
     DOCS / "comparison.md",
     {
-        "compared": Made(shown_comparisons.shown),
+        **{name: Made(partial(shown, name)) for name in SHOWN},
         "recipes": Made(lambda: text(studies())),
         "chosen": Made(chosen_strengths.table),
     },

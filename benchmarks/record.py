@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 from untrue.machine import versions
 
 RESULTS = Path(__file__).parent / "results"

@@ -22,11 +22,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks import record
-from untrue.lab.machine import hardware
+from untrue.lab.provenance import hardware
 from untrue.networks import NETWORKS, build, parameter_count, place
 from untrue.training import Settings
+from untrue.training.device import keep_memory
 from untrue.training.examples import Examples, batches
-from untrue.training.machine import keep_memory
 from untrue.training.optimizers import make_optimizer
 
 BATCH = 50
