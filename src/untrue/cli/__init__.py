@@ -39,6 +39,7 @@ COMMANDS = {
     "run": ("untrue.cli.run:app", "Train the models of one of the paper's experiments."),
     "report": ("untrue.cli.report:app", "Draw the figures, tables and page of a sweep."),
     "status": ("untrue.cli.status:app", "Show how far a sweep has come."),
+    "merge": ("untrue.cli.merge:app", "Put the runs of several directories into one."),
     "data": ("untrue.cli.data:app", "List, fetch and check the data sets."),
     "fit": ("untrue.cli.fit:app", "Train a classifier on your own data by what mistakes cost."),
     "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),

@@ -174,6 +174,11 @@ class Store:
         """What is known of a data set, or None when that is not noted or damaged."""
         return _whole(_read(self._storage.get(DATASET, name), _to_dataset))
 
+    def datasets(self) -> list[DatasetInfo]:
+        """What is known of the data sets, by name."""
+        found = (read_as(entry, _to_dataset) for entry in self._storage.entries(DATASET))
+        return [info for info in found if isinstance(info, DatasetInfo)]
+
     def damaged(self) -> tuple[Damaged, ...]:
         """Every entry that is left out because it cannot be trusted."""
         return self._storage.damaged(READERS)

@@ -1,0 +1,102 @@
+"""The runs of several directories in one: made on other machines, or published with their report.
+
+A run's id is a hash of what decides its result, so the same id is the same run wherever it was made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from untrue.lab.records import RunResult, Sweep
+from untrue.lab.store import Store
+from untrue.storage import StorageError, locked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Merged:
+    """added: runs that came in. known: those that were there. damaged: entries left out."""
+
+    added: int
+    known: int
+    damaged: int
+
+
+def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool = False) -> Merged:
+    """Copy into `out` what the directories `sources` hold and it lacks; they stay as they are.
+
+    A finished run takes the place of one that failed. Sweeps of the same name become one, with the
+    runs of all. Nothing is copied where two directories used other files of a data set.
+
+    results_only: without weights and test probabilities, which are most of the bytes. Such runs can
+        be reported; nothing continues from them, and other costs need them made again.
+    """
+    with ExitStack() as opened:
+        stores = [opened.enter_context(Store.read(source)) for source in sources]
+        _check_same_data(sources, stores)
+        opened.enter_context(locked(out))
+        target = opened.enter_context(Store.write(out))
+        for store in stores:
+            for info in store.datasets():
+                target.add_dataset(info)
+        copied = [_copied(store, target, results_only) for store in stores]
+        for store in stores:
+            for sweep in store.sweeps():
+                target.add_sweep(_with_runs_of(target, sweep))
+        added = sum(copied, start=0)
+        runs = sum(len(store.status()) for store in stores)
+        return Merged(added, runs - added, sum(len(store.damaged()) for store in stores))
+
+
+def _check_same_data(sources: Sequence[str | Path], stores: Sequence[Store]) -> None:
+    """Before anything is written: the same files behind each data set."""
+    seen: dict[str, tuple[str, str | Path]] = {}
+    for source, store in zip(sources, stores, strict=True):
+        for info in store.datasets():
+            fingerprint, first = seen.setdefault(info.name, (info.fingerprint, source))
+            if fingerprint != info.fingerprint:
+                raise StorageError(
+                    f"The runs in {first} and {source} were made with other files of "
+                    f"{info.name!r}; merge them into two directories."
+                )
+
+
+def _copied(source: Store, target: Store, results_only: bool) -> int:
+    """How many runs came in."""
+    known, added = target.status(), 0
+    for run in source.results():
+        run_id = run.run_id
+        if known.get(run_id) == "ok" or (run.status == "failed" and run_id in known):
+            _add_decisions(target, run)
+            continue
+        kept = not results_only
+        target.add(
+            run,
+            probs=source.probs(run_id) if kept else None,
+            weights=source.weights(run_id) if kept else None,
+        )
+        added += 1
+    return added
+
+
+def _add_decisions(target: Store, run: RunResult) -> None:
+    """A run that is there may have been scored on other costs elsewhere."""
+    there = target.result(run.run_id)
+    if there is None or run.status == "failed":
+        return
+    scored = {(made.costs, made.rule, made.share) for made in there.decisions}
+    more = [made for made in run.decisions if (made.costs, made.rule, made.share) not in scored]
+    if more:
+        target.add_decisions(run.run_id, more)
+
+
+def _with_runs_of(target: Store, sweep: Sweep) -> Sweep:
+    """The sweep, with the runs that one of the same name has there."""
+    there = next((known for known in target.sweeps() if known.name == sweep.name), None)
+    if there is None:
+        return sweep
+    configs = {config.run_id: config for config in (*there.configs, *sweep.configs)}
+    expected = max(there.expected, sweep.expected, len(configs))
+    return dataclasses.replace(there, configs=tuple(configs.values()), expected=expected)
