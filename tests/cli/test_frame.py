@@ -40,8 +40,8 @@ def test_the_table_and_the_modules_agree() -> None:
     there = {path.stem for path in MODULES.glob("*.py") if path.stem in cli.COMMANDS}
     assert set(cli.available()) == there
     fixed = (
-        "run, report, status, merge, data, fit, predict, export, audit, explore, calibrate, control, "
-        "decide, tune, compare, penalty"
+        "run, report, status, merge, data, fit, predict, export, audit, explore, calibrate, "
+        "control, decide, tune, compare, penalty"
     )
     assert ", ".join(cli.COMMANDS) == fixed
     listed = run_untrue("--help").stdout

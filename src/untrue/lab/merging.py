@@ -1,6 +1,6 @@
 """The runs of several directories in one: made on other machines, or published with their report.
 
-A run's id is a hash of what decides its result, so the same id is the same run wherever it was made.
+A run's id is a hash of what decides its result: the same id is the same run wherever it was made.
 """
 
 from __future__ import annotations
