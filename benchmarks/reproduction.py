@@ -1,22 +1,33 @@
 """The tables of docs/reproduction.md, made from the rows that lie beside it.
 
-`python -m benchmarks.reproduction STORE NAME` draws the report of a sweep, keeps its rows, tables
-and figures in docs/reproduction/NAME and writes the page's tables again. Without arguments it only
-writes the tables. A test holds page and rows together.
+`python -m benchmarks.reproduction STORE NAME` draws the report of a sweep, keeps its runs, rows,
+tables and figures in docs/reproduction/NAME and writes the page's tables again. Without arguments
+it only writes the tables. A test holds page and rows together.
+
+The runs that are kept (runs.sqlite, without weights and test probabilities) can be reported again,
+and a sweep that is not finished continues from them:
+
+    untrue merge docs/reproduction/NAME --out STORE
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from benchmarks.commit_comparison import without_places
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from benchmarks.record import RESULTS
+from untrue.lab.merging import merge
+from untrue.lab.store import FILE, Store
 from untrue.metrics.intervals import Interval, mean_interval, paired_interval
 from untrue.report.sweep.published import published_value
 
@@ -44,15 +55,30 @@ def keep(store: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as written:
         command = [sys.executable, "-m", "untrue", "report", str(store), "--out", written]
         subprocess.run(command, check=True)
+        report = Path(written)
+        runs = keep_runs(store, report / "runs")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        report = Path(written)
         for path in [
+            runs,
             report / "rows.csv",
             *report.glob("tables/*.md"),
             *report.glob("figures/*.png"),
         ]:
             shutil.copyfile(path, folder / path.name)
+
+
+def keep_runs(store: Path, place: Path) -> Path:
+    """The file of the runs, with no word about where things were on this machine."""
+    merge([store], place, results_only=True)
+    with Store.write(place) as kept:
+        for sweep in kept.sweeps():
+            command = without_places(sweep.command)
+            kept.add_sweep(dataclasses.replace(sweep, command=command))
+    with closing(sqlite3.connect(place / FILE)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")  # one file, also while it is read
+        db.execute("VACUUM")  # what was replaced is not in it any more
+    return place / FILE
 
 
 def zones(rows: Sequence[Row]) -> str:

@@ -1,0 +1,45 @@
+"""Published runs can be read again, and say nothing about where things were on a machine."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.reproduction import FOLDER, keep_runs
+from tests.lab.test_store import CONFIG, INFO, RESULT
+
+from untrue.lab.records import Sweep
+from untrue.lab.store import FILE, Store
+
+PUBLISHED = sorted(FOLDER.glob(f"*/{FILE}"))
+
+
+def test_places_of_the_machine_are_left_out(tmp_path: Path) -> None:
+    command = "untrue run masked-zone --data-dir /home/somebody/data --out /tmp/runs"
+    with Store.write(tmp_path / "runs") as store:
+        store.add_dataset(INFO)
+        store.add_sweep(Sweep("masked-zone", "tiny", "desk", command, 1, (CONFIG,) * 40))
+        store.add(RESULT, probs=np.zeros((10, 2), np.float32), weights=b"numbers")
+    file = keep_runs(tmp_path / "runs", tmp_path / "kept")
+    with Store.read(file.parent) as store:
+        (sweep,) = store.sweeps()
+        assert sweep.command == "untrue run masked-zone --data-dir DATA --out DIR"
+        assert sweep.configs == (CONFIG,) * 40
+        assert store.result(RESULT.run_id) is not None
+        assert store.probs(RESULT.run_id) is None
+        assert not store.has_weights(RESULT.run_id)
+    assert b"/home/somebody" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.parent.name)
+def test_published_runs_are_those_of_the_rows(file: Path) -> None:
+    with (file.parent / "rows.csv").open(newline="") as rows:
+        shown = {row["run_id"] for row in csv.DictReader(rows)}
+    with Store.read(file.parent) as store:
+        assert not store.damaged()
+        assert store.problem() is None
+        assert shown == {run_id for run_id, status in store.status().items() if status == "ok"}
+        for sweep in store.sweeps():
+            assert "--data-dir DATA" in sweep.command
