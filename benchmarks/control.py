@@ -39,6 +39,7 @@ import numpy as np
 from benchmarks import control_tables, record
 from benchmarks.pools import MAKERS, Pool, pools
 from untrue import BudgetError, DecisionRule, Penalty, control
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets import resolve_all
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
@@ -46,7 +47,6 @@ from untrue.budgets.regions import GroupsLike
 from untrue.budgets.testing import count_rules
 from untrue.decision import decide
 from untrue.metrics.bounds import share_p_value
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
 SIZES = (300, 1000, 5000)

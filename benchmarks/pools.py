@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import DataError, UntrueError
-from untrue.metrics.inputs import FloatArray, IntArray
 
 SEED = 7
 # Examples of a pool: the truth about a rule is what it does to all of them.

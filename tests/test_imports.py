@@ -39,6 +39,7 @@ ROOMS = [
     "optional",
     "kernels",
     "checks",
+    "array_types",
     "machine",
     "errors",
 ]

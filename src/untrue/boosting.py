@@ -49,13 +49,14 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from untrue import newton, reference
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.probabilities import softmax
 from untrue.optional import missing
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
-from untrue.reference import Floats, Loss
+from untrue.reference import Loss
 
 __all__ = [
     "lightgbm_metric",
@@ -151,7 +152,7 @@ def xgboost_metric(
     return _metric("xgboost", penalty, loss, alpha, measure, raw=raw, classes=classes)
 
 
-def probs(raw: npt.ArrayLike) -> Floats:
+def probs(raw: npt.ArrayLike) -> FloatArray:
     """Raw scores (N, k), or (N,) of two classes, to probabilities (N, k) for `untrue.decide`.
 
     >>> probs([[0.0, 0.0]])
@@ -171,7 +172,7 @@ def start_scores(
     alpha: float = 0.5,
     *,
     weight: npt.ArrayLike | None = None,
-) -> Floats:
+) -> FloatArray:
     """(k,) Where boosting should start: the scores of least mean loss that are the same for all.
 
     With alpha = 0 they are the logarithms of the class frequencies, and so they are with alpha = 1,
@@ -196,7 +197,7 @@ def start_scores(
     means = weights @ _rows(costs, labels) / weights.sum() if by_example else shares @ costs
 
     # All examples together are one whose target has the weights `shares`.
-    def value(scores: Floats) -> tuple[float, Floats]:
+    def value(scores: FloatArray) -> tuple[float, FloatArray]:
         one = (scores[None], shares[None], means[None])
         found = reference.losses(*one, loss=loss, alpha=alpha)
         return float(found[0]), reference.gradients(*one, loss=loss, alpha=alpha)[0]
@@ -217,7 +218,7 @@ class Objective:
     class names that an estimator's labels must be matched with, by `classes`, before it may call
     """
 
-    costs: Floats | ExamplePenalty
+    costs: FloatArray | ExamplePenalty
     loss: Loss
     alpha: float
     scale: float
@@ -256,7 +257,7 @@ class Metric:
     """
 
     library: Library
-    costs: Floats | ExamplePenalty
+    costs: FloatArray | ExamplePenalty
     loss: Loss
     alpha: float
     measure: Measure
@@ -290,9 +291,9 @@ class _Call:
     shape: that of the scores as they came; single: one score stood for two classes
     """
 
-    logits: Floats
-    target: npt.NDArray[np.int64]
-    weight: Floats | None
+    logits: FloatArray
+    target: IntArray
+    weight: FloatArray | None
     shape: tuple[int, ...]
     single: bool
     by_booster: bool
@@ -333,7 +334,7 @@ def _read_call(
     return _Call(logits, target, weights, scores.shape, single, by_booster)
 
 
-def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
+def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> IntArray:
     target = labels.astype(np.int64)
     outside = (target != labels) | (target < 0) | (target >= n_classes)
     if outside.any():
@@ -344,14 +345,14 @@ def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int6
     return target
 
 
-def _two_columns(scores: Floats) -> Floats:
+def _two_columns(scores: FloatArray) -> FloatArray:
     """A single score of the second class as logits of both."""
     return np.column_stack([np.zeros(len(scores)), scores])
 
 
 def _read_penalty(
     penalty: Any, classes: Sequence[Any] | None
-) -> tuple[Floats | ExamplePenalty, tuple[str, ...]]:
+) -> tuple[FloatArray | ExamplePenalty, tuple[str, ...]]:
     """The costs over the codes, and the names that labels have yet to be matched with."""
     costs = penalty_of_codes(penalty, classes)
     by_class = costs.base if isinstance(costs, ExamplePenalty) else costs
@@ -359,11 +360,11 @@ def _read_penalty(
     return costs if isinstance(costs, ExamplePenalty) else costs.matrix(), unmatched
 
 
-def _n_classes(costs: Floats | ExamplePenalty) -> int:
+def _n_classes(costs: FloatArray | ExamplePenalty) -> int:
     return costs.n_classes if isinstance(costs, ExamplePenalty) else len(costs)
 
 
-def _rows(costs: Floats | ExamplePenalty, target: npt.NDArray[np.int64]) -> Floats:
+def _rows(costs: FloatArray | ExamplePenalty, target: IntArray) -> FloatArray:
     """(N, k) What each answer costs each example."""
     if not isinstance(costs, ExamplePenalty):
         return np.asarray(costs[target])

@@ -15,22 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, sequence
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.shortfall import shortfall
 from untrue.checks import check_confidence, check_count, check_number, check_seed
 from untrue.decision import decide
 from untrue.errors import ArgumentError, BudgetError
-from untrue.metrics.inputs import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_same_length,
-    read_labels,
-    read_scores,
-    row_blocks,
-    to_numpy,
-)
+from untrue.metrics.inputs import check_same_length, read_labels, read_scores, row_blocks, to_numpy
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, Penalty
 

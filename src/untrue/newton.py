@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.kernels import KERNELS
 from untrue.machine import threads
@@ -29,14 +30,14 @@ TINY = np.float32(1e-30)
 
 def newton_terms(
     scores: npt.NDArray[Any],
-    target: npt.NDArray[np.int64],
-    costs: npt.NDArray[np.float64],
+    target: IntArray,
+    costs: FloatArray,
     *,
     loss: Loss,
     alpha: float,
     by_example: bool = False,
     scale: float = 1.0,
-    weight: npt.NDArray[np.float64] | None = None,
+    weight: FloatArray | None = None,
     least: float = 0.0,
 ) -> tuple[Singles, Singles]:
     """Gradient and `scale` times the bound of the Hessian's diagonal, at `least` that, both (N, k).
@@ -98,14 +99,14 @@ def newton_terms(
 
 def by_formula(
     scores: npt.NDArray[Any],
-    target: npt.NDArray[np.int64],
-    costs: npt.NDArray[np.float64],
+    target: IntArray,
+    costs: FloatArray,
     *,
     loss: Loss,
     alpha: float,
     by_example: bool,
     scale: float,
-    weight: npt.NDArray[np.float64] | None,
+    weight: FloatArray | None,
     least: float,
 ) -> tuple[Singles, Singles]:
     """As `newton_terms`, by NumPy."""
@@ -139,7 +140,7 @@ def by_formula(
 
 def _block(
     scores: npt.NDArray[Any],
-    target: npt.NDArray[np.int64],
+    target: IntArray,
     rows: Singles,
     loss: Loss,
     alpha: np.float32,

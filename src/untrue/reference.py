@@ -36,11 +36,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError
 
 Loss = Literal["bilinear", "log-bilinear"]
-Floats = npt.NDArray[np.float64]
 
 
 def losses(
@@ -50,7 +50,7 @@ def losses(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> Floats:
+) -> FloatArray:
     """(N,) Loss of each example.
 
     logits (N, k); target (N,) class indices or (N, k) weights over the classes; rows (N, k) what
@@ -80,7 +80,7 @@ def gradients(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> Floats:
+) -> FloatArray:
     """(N, k) Derivatives by the logits; arguments as in `losses`."""
     return _gradients(_read(logits, target, rows, loss, alpha))
 
@@ -92,7 +92,7 @@ def hessian_diagonals(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> Floats:
+) -> FloatArray:
     """(N, k) Second derivatives by each logit alone, without a k x k array.
 
     Those of the cost terms may be negative: neither is convex. Arguments as in `losses`.
@@ -116,7 +116,7 @@ def hessians(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> Floats:
+) -> FloatArray:
     """(N, k, k) All second derivatives; arguments as in `losses`."""
     problem = _read(logits, target, rows, loss, alpha)
     p = problem.probs
@@ -144,7 +144,7 @@ def hessian_bounds(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> Floats:
+) -> FloatArray:
     """(N, k) An upper bound of `hessian_diagonals` that is never negative, and tight at alpha = 0.
 
     A Newton step by it never overshoots because a term bends down. Per cost term:
@@ -163,13 +163,13 @@ def newton_terms(
     *,
     loss: Loss = "bilinear",
     alpha: float = 0.5,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """`gradients` and `hessian_bounds` of the same arguments, in little more time than one."""
     problem = _read(logits, target, rows, loss, alpha)
     return _gradients(problem), _bounds(problem)
 
 
-def cost_rows(matrix: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
+def cost_rows(matrix: npt.ArrayLike, target: npt.ArrayLike) -> FloatArray:
     """(N, k) `A[target]` for class indices (N,), `target @ A` for weights (N, k)."""
     costs, y = np.asarray(matrix, np.float64), np.asarray(target)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
@@ -184,10 +184,10 @@ class _Softmax:
     `log_sum` (N, 1) is the logarithm of the sum of `exp(z - max z)`.
     """
 
-    share: Floats
-    complement: Floats
-    best: npt.NDArray[np.bool_]
-    log_sum: Floats
+    share: FloatArray
+    complement: FloatArray
+    best: BoolArray
+    log_sum: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,16 +197,16 @@ class _Problem:
     `slope` is the gradient of the bilinear term.
     """
 
-    logits: Floats
-    y: Floats
-    mass: Floats
-    rows: Floats
+    logits: FloatArray
+    y: FloatArray
+    mass: FloatArray
+    rows: FloatArray
     probs: _Softmax
     loss: Loss
     alpha: float
 
     @cached_property
-    def slope(self) -> Floats:
+    def slope(self) -> FloatArray:
         return _bilinear_gradient(self)
 
     @cached_property
@@ -221,18 +221,18 @@ class _SetAside:
     `distance` is d, `best` the (N, k) mask of the class set aside.
     """
 
-    best: npt.NDArray[np.bool_]
-    cost: Floats
-    p: Floats
-    c: Floats
-    distance: Floats
-    q: Floats
-    q_complement: Floats
-    v: Floats
-    odds: Floats
-    s: Floats
-    w: Floats
-    w_sum: Floats
+    best: BoolArray
+    cost: FloatArray
+    p: FloatArray
+    c: FloatArray
+    distance: FloatArray
+    q: FloatArray
+    q_complement: FloatArray
+    v: FloatArray
+    odds: FloatArray
+    s: FloatArray
+    w: FloatArray
+    w_sum: FloatArray
 
 
 def _read(logits: Any, target: Any, rows: Any, loss: Loss, alpha: float) -> _Problem:
@@ -264,7 +264,7 @@ def _read(logits: Any, target: Any, rows: Any, loss: Loss, alpha: float) -> _Pro
     return _Problem(z, y, y.sum(1, keepdims=True), r, _softmax(z), loss, alpha)
 
 
-def _softmax(z: Floats) -> _Softmax:
+def _softmax(z: FloatArray) -> _Softmax:
     best = np.zeros(z.shape, dtype=bool)
     np.put_along_axis(best, z.argmax(1, keepdims=True), True, axis=1)
     shares = np.exp(z - z.max(1, keepdims=True))
@@ -274,7 +274,7 @@ def _softmax(z: Floats) -> _Softmax:
     return _Softmax(share, complement, best, np.log1p(others))
 
 
-def _gradients(problem: _Problem) -> Floats:
+def _gradients(problem: _Problem) -> FloatArray:
     ce = problem.mass * problem.probs.share - problem.y
     # At the likeliest class `|y| p - y` would cancel: the others' targets less |y| (1 - p) do not.
     best = problem.probs.best
@@ -289,7 +289,7 @@ def _gradients(problem: _Problem) -> Floats:
     return np.asarray((1.0 - problem.alpha) * ce + problem.alpha * term)
 
 
-def _bounds(problem: _Problem) -> Floats:
+def _bounds(problem: _Problem) -> FloatArray:
     p = problem.probs
     variance = p.share * p.complement
     if problem.loss == "bilinear":
@@ -301,7 +301,7 @@ def _bounds(problem: _Problem) -> Floats:
     return np.asarray((1.0 - problem.alpha) * problem.mass * variance + problem.alpha * term)
 
 
-def _bilinear_gradient(problem: _Problem) -> Floats:
+def _bilinear_gradient(problem: _Problem) -> FloatArray:
     p = problem.probs
     r_best = np.where(p.best, problem.rows, 0.0).sum(1, keepdims=True)
     # r_m - T by way of the likeliest class, whose own r_* - T is a sum over the others.
@@ -313,7 +313,7 @@ def _set_aside(problem: _Problem) -> _SetAside:
     z, r, p = problem.logits, problem.rows, problem.probs
     best = p.best
 
-    def at_best(x: Floats) -> Floats:
+    def at_best(x: FloatArray) -> FloatArray:
         return np.asarray(np.where(best, x, 0.0).sum(1, keepdims=True))
 
     if z.shape[1] == 1:
@@ -343,5 +343,5 @@ def _set_aside(problem: _Problem) -> _SetAside:
     )
 
 
-def _outer(a: Floats, b: Floats) -> Floats:
+def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :, None] * b[:, None, :]

@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.decision.calibration import tempered
 from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.metrics.inputs import (
     BOOLEANS,
-    FloatArray,
-    IntArray,
     are_booleans,
     are_names,
     check_same_length,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.budgets.family import Counts, Part
 from untrue.budgets.regions import inside
 from untrue.metrics.betting import bet_for
 from untrue.metrics.bounds import examples_needed, more_errors, most_errors, special_functions
-from untrue.metrics.inputs import FloatArray, IntArray
 
 # Counts outweigh the probabilities once there are more errors than this.
 TRUST = 10.0

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.regions import Block, Region, inside
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.scaling import scaled_penalty
 from untrue.decision.least_cost import cost_slack
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 
 SMALL = 500

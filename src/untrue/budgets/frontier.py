@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.estimates import Forecast, critical_errors, forecast, recalibrated
 from untrue.budgets.family import Counts, Part
 from untrue.budgets.sequence import bets
 from untrue.metrics.bounds import examples_needed, rate_with_chance
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 # Multipliers exceed 1 by powers of two in this range.
 LEAST, MOST = -8.0, 24.0

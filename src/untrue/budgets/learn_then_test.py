@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.budgets import regions
 from untrue.budgets.budget import Budget
 from untrue.budgets.calibration_set import CalibrationSet, calibrated, read_calibration_set
@@ -28,7 +29,6 @@ from untrue.budgets.shortfall import shortfall
 from untrue.checks import check_confidence, check_number, check_seed
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, BudgetError
-from untrue.metrics.inputs import IntArray
 from untrue.metrics.zones import Zone
 
 

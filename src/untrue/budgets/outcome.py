@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.frontier import Path
 from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.sequence import closest, verdicts
 from untrue.budgets.testing import Probs, Tested, gains, tested_paths
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 # Standard errors by which another rule must be better than the weakest that passed.
 SURELY = 2.0

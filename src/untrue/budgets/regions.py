@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_level
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, class_indices, read_groups
+from untrue.metrics.inputs import class_indices, read_groups
 from untrue.metrics.zones import Zone, is_penalty
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.zone import zone_penalty, zone_threshold

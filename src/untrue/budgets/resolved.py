@@ -10,6 +10,7 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets import regions
 from untrue.budgets.budget import ANY, Budget
 from untrue.budgets.regions import Block, GroupsLike, Region
@@ -19,7 +20,7 @@ from untrue.errors import ArgumentError
 from untrue.metrics.betting import cost_bound, cost_lower_bound
 from untrue.metrics.bounds import examples_needed, share_bound, share_lower_bound
 from untrue.metrics.confusion import Cells, ConfusionLike, read_confusion
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, check_n_classes
+from untrue.metrics.inputs import check_n_classes
 from untrue.metrics.weights import check_penalty
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty

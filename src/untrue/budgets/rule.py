@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.budgets.budget import Budget
 from untrue.budgets.calibration_set import Answers, calibrated, read_probs
 from untrue.budgets.guarantee import Guarantee
@@ -19,7 +20,7 @@ from untrue.budgets.scaling import scaled_penalty
 from untrue.checks import is_tensor
 from untrue.decision import decide
 from untrue.input_files import as_path
-from untrue.metrics.inputs import IntArray, row_blocks
+from untrue.metrics.inputs import row_blocks
 from untrue.metrics.layouts import in_column_order
 from untrue.penalty import Penalty
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray
 from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.rule import DecisionRule
@@ -17,7 +18,6 @@ from untrue.budgets.verdict import Verdict
 from untrue.checks import check_confidence
 from untrue.errors import DataError
 from untrue.metrics.bounds import share_p_value
-from untrue.metrics.inputs import BoolArray, FloatArray
 
 # Far above what two versions of SciPy differ by, far below what a person would notice.
 CLOSE = 1e-6

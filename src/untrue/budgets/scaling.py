@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.budgets.regions import Block
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.errors import ArgumentError
@@ -78,7 +79,7 @@ def scaled_formulas(
     return FormulaPenalty(scaled_penalty(stated.base, budgets, factors), formulas)
 
 
-def check_multipliers(multipliers: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
+def check_multipliers(multipliers: npt.ArrayLike, n: int) -> FloatArray:
     """(n,) Multipliers, each finite and at least 1."""
     factors = np.asarray(multipliers, dtype=np.float64)
     if factors.shape != (n,):

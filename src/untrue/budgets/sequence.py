@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.family import Counts
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.verdict import Verdict
 from untrue.errors import ArgumentError
 from untrue.metrics.betting import bet_for, cost_p_value
 from untrue.metrics.bounds import share_p_value
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray
 
 # More examples than this do not find a better path.
 MOST_FOR_PATH = 20_000

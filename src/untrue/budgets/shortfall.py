@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.budgets.budget import ANY
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.verdict import Verdict
 from untrue.metrics.bounds import most_errors
-from untrue.metrics.inputs import IntArray
 
 # More examples than this are too many to suggest.
 MOST = 10**8

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.frontier import Path
 from untrue.budgets.sequence import p_values, passed_in_order
-from untrue.metrics.inputs import BoolArray, FloatArray, IntArray, row_blocks
+from untrue.metrics.inputs import row_blocks
 
 Probs: TypeAlias = "npt.NDArray[np.floating[Any]]"
 

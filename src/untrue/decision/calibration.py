@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import check_number, is_tensor
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    FloatArray,
     check_same_length,
     in_precision_of,
     read_labels,

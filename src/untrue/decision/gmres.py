@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from untrue.metrics.inputs import BoolArray, FloatArray
+from untrue.array_types import BoolArray, FloatArray
 
 # Steps before it starts again, and how often it may; the residual it stops at.
 STEPS, STARTS, RESIDUAL = 60, 6, 1e-13

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics.inputs import (
-    FloatArray,
-    IntArray,
-    check_prob_rows,
-    precision,
-    prob_blocks,
-    read_scores,
-    row_blocks,
-)
+from untrue.metrics.inputs import check_prob_rows, precision, prob_blocks, read_scores, row_blocks
 from untrue.metrics.layouts import class_rows, in_column_order
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty

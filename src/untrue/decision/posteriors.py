@@ -31,13 +31,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray
 from untrue.checks import check_choice
 from untrue.decision.gmres import STEPS, gmres
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    BoolArray,
-    FloatArray,
     check_prob_rows,
     in_precision_of,
     precision,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import HierarchyError, UntrueError, nearest
 
 
@@ -57,10 +58,10 @@ def check_classes(
 def positions(
     which: Any,
     named: Callable[[str], int],
-    numbered: Callable[[npt.NDArray[Any]], npt.NDArray[np.int64]],
+    numbered: Callable[[npt.NDArray[Any]], IntArray],
     n_classes: int,
     kind: type[UntrueError],
-) -> npt.NDArray[np.int64]:
+) -> IntArray:
     """What stands for classes that are given by name or by index, one or an array of them.
 
     named: of a name; numbered: of indices, which are checked

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from untrue.hierarchy.tree import Hierarchy, Ints
+from untrue.array_types import IntArray
+from untrue.hierarchy.tree import Hierarchy
 
 
 def super_level(hierarchy: Hierarchy) -> int | None:
@@ -18,7 +19,7 @@ def super_level(hierarchy: Hierarchy) -> int | None:
     return None
 
 
-def super_classes(hierarchy: Hierarchy) -> tuple[dict[str, tuple[str, ...]], Ints] | None:
+def super_classes(hierarchy: Hierarchy) -> tuple[dict[str, tuple[str, ...]], IntArray] | None:
     """The coarsest groups that separate classes and are no single classes; the group of each class.
 
     None for a hierarchy without such a level (a flat one).

@@ -17,12 +17,12 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import HierarchyError, nearest
 from untrue.hierarchy import readers
 from untrue.hierarchy.names import check_classes, check_names, positions
 from untrue.input_files import as_path, with_path
 
-Ints = npt.NDArray[np.int64]
 Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 
@@ -47,11 +47,11 @@ class Hierarchy:
     """
 
     names: tuple[str, ...]
-    parents: Ints
-    sizes: Ints
-    depths: Ints
-    heights: Ints
-    class_nodes: Ints
+    parents: IntArray
+    sizes: IntArray
+    depths: IntArray
+    heights: IntArray
+    class_nodes: IntArray
     classes: tuple[str, ...]
     leaves: tuple[str, ...]
     _edges: tuple[tuple[str, str], ...]
@@ -175,7 +175,7 @@ class Hierarchy:
         heights = np.where(va == vb, 0, self.heights[self.common_ancestors(va, vb)])
         return heights if heights.ndim else int(heights)
 
-    def common_ancestors(self, a: Ints, b: Ints) -> Ints:
+    def common_ancestors(self, a: IntArray, b: IntArray) -> IntArray:
         """Lowest common ancestors of nodes, by position in `names`; one shape, or broadcast."""
         va, vb = np.broadcast_arrays(a, b)
         lca = va.copy()
@@ -194,7 +194,7 @@ class Hierarchy:
             members[v].append(name)
         return {self.names[v]: tuple(names) for v, names in members.items()}
 
-    def coarsen(self, level: int) -> Ints:
+    def coarsen(self, level: int) -> IntArray:
         """(k,) For each class the position of its group in `groups(level)`."""
         return np.unique(self._ancestors(level), return_inverse=True)[1].astype(np.int64)
 
@@ -216,7 +216,7 @@ class Hierarchy:
             f"height {self.max_height}, root {self.root!r})"
         )
 
-    def _ancestors(self, level: int) -> Ints:
+    def _ancestors(self, level: int) -> IntArray:
         deepest = int(self.depths.max())
         whole = isinstance(level, int | np.integer) and not isinstance(level, bool)
         if not (whole and 0 <= level <= deepest):
@@ -234,14 +234,14 @@ class Hierarchy:
             raise HierarchyError(f"Unknown class {name!r} in this hierarchy{hint or '.'}")
         return self._position[name]
 
-    def _nodes(self, which: Node) -> Ints:
+    def _nodes(self, which: Node) -> IntArray:
         nodes = self.class_nodes
         return positions(
             which, self._node, lambda found: nodes[found], self.n_classes, HierarchyError
         )
 
 
-def _frozen(values: Sequence[int]) -> Ints:
+def _frozen(values: Sequence[int]) -> IntArray:
     array = np.asarray(values, dtype=np.int64)
     array.flags.writeable = False
     return array

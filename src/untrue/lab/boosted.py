@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.lab import scoring
 from untrue.lab.own_data import Opened
 from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.losses import registry
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.tools.fitting.booster import booster_learner
 from untrue.tools.fitting.learners import BOOSTERS, BoosterSettings, FitTask
 from untrue.tools.reading.codes import TableCodes

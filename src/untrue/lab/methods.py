@@ -11,18 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from untrue.array_types import IntArray
 from untrue.errors import UntrueWarning
 from untrue.lab import scoring
-from untrue.lab.records import (
-    Confidence,
-    Counts,
-    DatasetInfo,
-    Decision,
-    PenaltySpec,
-    RunConfig,
-    Validated,
-)
-from untrue.lab.scoring import Labels, Probs
+from untrue.lab.records import Confidence, DatasetInfo, Decision, PenaltySpec, RunConfig, Validated
+from untrue.lab.scoring import Probs
 from untrue.losses import MultiExitLoss, registry
 from untrue.penalty import Penalty
 from untrue.tools.fitting.link import Link
@@ -53,7 +46,7 @@ class Scored:
     """The test images as a `RunResult` holds them, and their probabilities (N, k)."""
 
     probs: Probs
-    confusion: Counts
+    confusion: IntArray
     decisions: tuple[Decision, ...] = ()
     test_loss: float | None = None
     temperature: float | None = None
@@ -92,9 +85,9 @@ def score(
     config: RunConfig,
     info: DatasetInfo,
     outputs: Tensor,
-    labels: Labels,
+    labels: IntArray,
     *,
-    held_back: tuple[Tensor, Labels] | None = None,
+    held_back: tuple[Tensor, IntArray] | None = None,
 ) -> Scored:
     """The test images' outputs (N, n_outputs), all on the CPU, as answers.
 

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.lab.records import DatasetInfo, RunConfig
-from untrue.lab.scoring import Labels
 from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.opening import open_source
 from untrue.tools.reading.sources import FolderSource, Preprocessing, Source, class_positions
@@ -102,7 +102,7 @@ class Opened:
     own: Readable
     source: Source
     classes: tuple[str, ...]
-    labels: Labels
+    labels: IntArray
 
     def split(self, config: RunConfig) -> Split:
         """The parts of a run; the test part too is drawn by its seed, unless the data have one."""

@@ -15,9 +15,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from untrue.array_types import FloatArray, IntArray
 from untrue.lab.design import Setup
 from untrue.lab.run_config import METHODS, RunConfig, Start
 from untrue.lab.specs import NORMALIZATIONS, DatasetInfo, PenaltySpec, fields_of
@@ -27,7 +25,6 @@ __all__ = [
     "METHODS",
     "NORMALIZATIONS",
     "Confidence",
-    "Counts",
     "DatasetInfo",
     "Decision",
     "EarlyStop",
@@ -43,7 +40,6 @@ __all__ = [
     "Validated",
 ]
 
-Counts = npt.NDArray[np.int64]
 Rule = Literal["argmax", "least-cost", "least-cost-calibrated", "softened-cost", "posterior"]
 
 
@@ -57,7 +53,7 @@ class Decision:
     """
 
     costs: PenaltySpec
-    confusion: Counts
+    confusion: IntArray
     calibrated: bool = False
     posterior: bool = False
     share: float = 1.0
@@ -93,8 +89,8 @@ class Confidence:
     one above `HIGH`.
     """
 
-    total: npt.NDArray[np.float64]
-    high: Counts
+    total: FloatArray
+    high: IntArray
 
 
 HIGH = 0.9
@@ -108,7 +104,7 @@ class ExitResult:
     """
 
     work: float
-    confusion: Counts
+    confusion: IntArray
     temperature: float
 
 
@@ -123,7 +119,7 @@ class EarlyStop:
     seconds: float
     saved: float
     by_exit: tuple[int, ...]
-    confusion: Counts
+    confusion: IntArray
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -164,7 +160,7 @@ class RunResult:
     config: RunConfig
     status: Literal["ok", "failed"]
     provenance: Provenance
-    confusion: Counts
+    confusion: IntArray
     decisions: tuple[Decision, ...] = ()
     train_losses: tuple[float, ...] = ()
     validation_losses: tuple[float, ...] = ()
@@ -178,7 +174,7 @@ class RunResult:
     exits: tuple[ExitResult, ...] = ()
     stops: tuple[EarlyStop, ...] = ()
     confidence: Confidence | None = None
-    train_confusion: Counts | None = None
+    train_confusion: IntArray | None = None
     validated: tuple[Validated, ...] = ()
     clipped: float | None = None
 
@@ -190,7 +186,7 @@ class RunResult:
     def epochs_run(self) -> int:
         return max(len(self.train_losses), len(self.validation_losses))
 
-    def decision(self, costs: PenaltySpec, *, calibrated: bool = False) -> Counts | None:
+    def decision(self, costs: PenaltySpec, *, calibrated: bool = False) -> IntArray | None:
         """The confusion matrix of the least-expected-cost decision under `costs`, if scored."""
         rule = "least-cost-calibrated" if calibrated else "least-cost"
         found = (d.confusion for d in self.decisions if (d.costs, d.rule) == (costs, rule))

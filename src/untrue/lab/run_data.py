@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from untrue import networks
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.lab import boosted
 from untrue.lab.compare_scales import own_settings, settings_of
@@ -16,7 +17,6 @@ from untrue.lab.data import NAMES, TABLES, Dataset, Facts, facts, load
 from untrue.lab.named_tables import SIZES, NamedTable, table_settings
 from untrue.lab.own_data import Opened, OwnData, Readable
 from untrue.lab.records import DatasetInfo, RunConfig
-from untrue.lab.scoring import Labels
 from untrue.lab.splits import describe, groups_of, split
 from untrue.lab.store import FILE, Store
 from untrue.tools.fitting.learners import BOOSTERS
@@ -45,7 +45,7 @@ class PlannedData(Protocol):
 class RunData(PlannedData, Protocol):
     """Data to train and to score on."""
 
-    def labels_of(self, config: RunConfig) -> Labels:
+    def labels_of(self, config: RunConfig) -> IntArray:
         """The classes of a run's test examples."""
         ...
 
@@ -68,11 +68,11 @@ class KnownData:
 
     # As many labels as there are images, the classes in turns: all that sizes are checked by.
     @property
-    def train_labels(self) -> Labels:
+    def train_labels(self) -> IntArray:
         return np.arange(self.facts.train_images) % len(self.facts.classes)
 
     @property
-    def test_labels(self) -> Labels:
+    def test_labels(self) -> IntArray:
         return np.arange(self.facts.test_images) % len(self.facts.classes)
 
 
@@ -92,7 +92,7 @@ class NamedData:
         networks.check(config.setup.network, self.data.image_shape)
         split(config, self.data)
 
-    def labels_of(self, config: RunConfig) -> Labels:
+    def labels_of(self, config: RunConfig) -> IntArray:
         return self.data.test_labels[split(config, self.data).test]
 
 
@@ -118,7 +118,7 @@ class OwnRunData:
         else:
             networks.check(config.setup.network, self.opened.input_shape(config))
 
-    def labels_of(self, config: RunConfig) -> Labels:
+    def labels_of(self, config: RunConfig) -> IntArray:
         return self.opened.labels[self.opened.split(config).test]
 
 
@@ -141,7 +141,7 @@ class TableRunData:
         if self.opened is not None:
             self.opened.split(config)
 
-    def labels_of(self, config: RunConfig) -> Labels:
+    def labels_of(self, config: RunConfig) -> IntArray:
         assert self.opened is not None
         return self.opened.labels[self.opened.split(config).test]
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.decision import Temperature, calibrate, calibration, decide
 from untrue.errors import ArgumentError, HierarchyError, UntrueWarning
 from untrue.hierarchy import Hierarchy
 from untrue.lab.records import (
     HIGH,
     Confidence,
-    Counts,
     DatasetInfo,
     Decision,
     PenaltySpec,
@@ -30,7 +30,6 @@ from untrue.tools.fitting.link import Link
 # How far the free rule goes towards the costs, beside all the way: its strengths.
 SHARES = (0.1, 0.25, 0.5)
 Probs = npt.NDArray[np.float32]
-Labels = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +65,7 @@ def hierarchy(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
     return costs.hierarchy
 
 
-def count(probs: Probs, labels: Labels) -> Counts:
+def count(probs: Probs, labels: IntArray) -> IntArray:
     """Confusion matrix (k, k) by [true, predicted] when each image gets its most probable label."""
     return np.asarray(
         confusion_matrix(labels, probs.argmax(axis=1), probs.shape[1]), dtype=np.int64
@@ -75,7 +74,7 @@ def count(probs: Probs, labels: Labels) -> Counts:
 
 def decided(
     probs: Probs,
-    labels: Labels,
+    labels: IntArray,
     spec: PenaltySpec,
     info: DatasetInfo,
     *,
@@ -102,9 +101,9 @@ def tempered(probs: Probs, temperature: float) -> Probs:
 
 def calibrated(
     held_back: npt.NDArray[np.floating],
-    held_back_labels: Labels,
+    held_back_labels: IntArray,
     scores: npt.NDArray[np.floating],
-    labels: Labels,
+    labels: IntArray,
     specs: Sequence[PenaltySpec],
     info: DatasetInfo,
     *,
@@ -152,7 +151,7 @@ def calibrated(
     )
 
 
-def fitted_temperature(scores: npt.NDArray[np.floating], labels: Labels) -> float:
+def fitted_temperature(scores: npt.NDArray[np.floating], labels: IntArray) -> float:
     """The temperature under which the labels are most probable."""
     with warnings.catch_warnings():
         # A model no better than chance: its even probabilities are the right ones.
@@ -164,7 +163,7 @@ def softmax(scores: npt.NDArray[np.floating]) -> Probs:
     return np.asarray(Temperature(1.0)(scores), dtype=np.float32)
 
 
-def confidence(probs: Probs, labels: Labels) -> Confidence:
+def confidence(probs: Probs, labels: IntArray) -> Confidence:
     """How sure the most probable labels are, by [true, predicted]."""
     answers, k = probs.argmax(axis=1), probs.shape[1]
     sure = probs[np.arange(len(probs)), answers].astype(np.float64)
@@ -178,7 +177,7 @@ def confidence(probs: Probs, labels: Labels) -> Confidence:
 def validated(
     rule: Rule,
     probs: npt.NDArray[np.floating],
-    labels: Labels,
+    labels: IntArray,
     spec: PenaltySpec,
     info: DatasetInfo,
     *,

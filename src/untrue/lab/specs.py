@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.penalty import Penalty
 from untrue.penalty.zone import zone_penalty
@@ -70,11 +70,11 @@ class PenaltySpec:
             info.classes, dict.fromkeys(self.cells, self.inside), default=self.outside
         )
 
-    def matrix(self, info: DatasetInfo) -> npt.NDArray[np.float64]:
+    def matrix(self, info: DatasetInfo) -> FloatArray:
         """Costs (k, k) by [true, predicted] before normalisation; zero on the diagonal."""
         return self.penalty(info).matrix()
 
-    def mask(self, info: DatasetInfo) -> npt.NDArray[np.bool_]:
+    def mask(self, info: DatasetInfo) -> BoolArray:
         """The zone as a Boolean (k, k): the cells, the mistakes that leave the group, or those of
         a matrix that cost more than the cheapest (see `untrue.penalty.zone`)."""
         return zone_penalty(self.penalty(info)).matrix() > 0
@@ -97,7 +97,7 @@ class DatasetInfo:
     test_images: int
     drawn_test: bool = False
 
-    def group_of(self) -> npt.NDArray[np.int64]:
+    def group_of(self) -> IntArray:
         """The index of each class's group (k,)."""
         if not self.groups:
             raise ArgumentError(f"Data set {self.name!r} has no super-classes.")

@@ -7,20 +7,21 @@ from typing import Protocol
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.hierarchy import Hierarchy
 from untrue.lab.data import Dataset
 from untrue.lab.records import DatasetInfo, RunConfig
-from untrue.training.splits import Indices, Split, hold_back, keep_few, limited
+from untrue.training.splits import Split, hold_back, keep_few, limited
 
 
 class Labelled(Protocol):
     """Anything with the labels of training and test images."""
 
     @property
-    def train_labels(self) -> Indices: ...
+    def train_labels(self) -> IntArray: ...
 
     @property
-    def test_labels(self) -> Indices: ...
+    def test_labels(self) -> IntArray: ...
 
 
 def split(config: RunConfig, data: Labelled) -> Split:

@@ -22,9 +22,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.lab.records import (
     Confidence,
-    Counts,
     DatasetInfo,
     Decision,
     EarlyStop,
@@ -278,7 +278,7 @@ def _to_run(entry: Entry) -> RunResult:
     )
 
 
-def _counts(entry: Entry, name: str, k: int) -> Counts:
+def _counts(entry: Entry, name: str, k: int) -> IntArray:
     return _square(entry, name, k, np.int64)
 
 

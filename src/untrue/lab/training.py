@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError
 from untrue.lab import boosted, methods, scoring
 from untrue.lab.data import Dataset
@@ -28,7 +29,7 @@ from untrue.training.loop import Weights, train_new
 from untrue.training.progress import Progress
 from untrue.training.splits import limited
 
-Arrays = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
+Arrays = tuple[npt.NDArray[Any], IntArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

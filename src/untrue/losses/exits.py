@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from untrue.array_types import FloatArray
 from untrue.errors import ArgumentError
 from untrue.losses.schedule import Shape, check_schedule, progress_share
-from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -49,7 +49,7 @@ def multi_exit_loss(
     return found.to(dtype) if keep else found
 
 
-def _shares(weights: Sequence[float] | None, n_exits: int) -> Floats:
+def _shares(weights: Sequence[float] | None, n_exits: int) -> FloatArray:
     """(n_exits,) Weights, checked and divided by their sum."""
     given = np.asarray([1.0] * n_exits if weights is None else weights, dtype=np.float64)
     if given.shape != (n_exits,):
@@ -60,7 +60,7 @@ def _shares(weights: Sequence[float] | None, n_exits: int) -> Floats:
         raise ArgumentError(
             f"`weights` must be finite and none negative, and not all 0; got {given.tolist()}."
         )
-    shares: Floats = given / given.sum()
+    shares: FloatArray = given / given.sum()
     return shares
 
 

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.penalty import Penalty, TreePenalty
-from untrue.penalty.arrays import Ints
 from untrue.penalty.device_buffers import DeviceBuffers
 from untrue.penalty.tensors import ragged
 from untrue.penalty.tree import paths
@@ -57,10 +57,10 @@ class Contracted:
     names: of all of them
     """
 
-    up: Ints
-    heights: Ints
-    depths: Ints
-    levels: Ints
+    up: IntArray
+    heights: IntArray
+    depths: IntArray
+    levels: IntArray
     names: tuple[str, ...]
 
 

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from untrue.array_types import FloatArray
 from untrue.checks import check_number
 from untrue.errors import ArgumentError, UntrueWarning, listed
 from untrue.functional.contract import as_penalty, check_weight, compute
 from untrue.losses.base import ClassLoss
 from untrue.penalty import Penalty
-from untrue.penalty.arrays import Floats
 from untrue.penalty.device_buffers import DeviceBuffers
 
 
-def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
+def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> FloatArray:
     """(k,) `(row sum of A / mean row sum) ** power`: costly classes count more, 1 on average.
 
     >>> class_weights(Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}))
@@ -35,7 +35,7 @@ def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> Floats:
             "`penalty` charges nothing for any mistake, so no class can be weighed by it; "
             "give some mistake a cost, or use nn.CrossEntropyLoss."
         )
-    weights: Floats = (sums / sums.mean()) ** power
+    weights: FloatArray = (sums / sums.mean()) ** power
     return weights
 
 

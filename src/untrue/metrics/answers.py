@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from untrue.array_types import ArrayOrTensor, FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Abstained, read_answered, read_counts
-from untrue.metrics.inputs import ArrayOrTensor, FloatArray, IntArray, to_numpy
+from untrue.metrics.inputs import to_numpy
 from untrue.penalty import Actions
 from untrue.penalty.node_actions import NodeActions
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_confidence
-from untrue.metrics.inputs import FloatArray, IntArray
 
 # A bet that pays for rare costs: below this many standard deviations there is nothing to win.
 _LEAST_WORTH = 6.0

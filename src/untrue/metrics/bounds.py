@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_confidence
 from untrue.metrics.betting import cost_p_value
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import need
 
 

@@ -8,16 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
 from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    FloatArray,
-    IntArray,
-    check_same_length,
-    read_labels,
-    to_numpy,
-)
+from untrue.metrics.inputs import check_same_length, read_labels, to_numpy
 from untrue.metrics.layouts import flat_labels
 
 # Labels counted at a time: their codes stay in the cache, and no copy of all labels is made.
@@ -45,11 +39,11 @@ class Cells:
         return int(self.count.sum())
 
     @property
-    def wrong(self) -> npt.NDArray[np.bool_]:
+    def wrong(self) -> BoolArray:
         """Which cells are errors."""
         return np.asarray(self.true != self.predicted)
 
-    def per_class(self, weights: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
+    def per_class(self, weights: npt.ArrayLike = 1.0) -> FloatArray:
         """`sum of count * weights` over the cells of each true class, shape (k,)."""
         summed = np.bincount(self.true, self.count * np.asarray(weights), self.n_classes)
         return summed.astype(np.float64)

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError, nearest
 
-if TYPE_CHECKING:
-    import torch
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-ArrayOrTensor: TypeAlias = "npt.ArrayLike | torch.Tensor"
 Groups: TypeAlias = "npt.ArrayLike | Mapping[Any, Iterable[Any]]"
 
 # Values a block of rows may hold: 1 MB of float64, so that the passes over it stay in the cache.

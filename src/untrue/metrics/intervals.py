@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from untrue.metrics.inputs import FloatArray
+from untrue.array_types import FloatArray
 from untrue.optional import need
 
 CONFIDENCE = 0.95

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, listed
-from untrue.metrics.inputs import ArrayOrTensor, to_numpy
+from untrue.metrics.inputs import to_numpy
 
 # Before the name of a class, in the name of a column of its probabilities.
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError, UntrueError
 from untrue.metrics import weights
@@ -29,8 +30,6 @@ from untrue.metrics.answers import (
 )
 from untrue.metrics.confusion import Cells, ConfusionLike, confusion_cells, read_confusion
 from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    FloatArray,
     Groups,
     check_n_classes,
     check_same_length,

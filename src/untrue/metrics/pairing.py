@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.array_types import FloatArray, IntArray
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.resampling import draw_counts
 from untrue.penalty import ExamplePenalty, Penalty

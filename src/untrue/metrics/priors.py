@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.errors import ArgumentError
 from untrue.hierarchy.names import by_class
-from untrue.metrics.inputs import ArrayOrTensor, FloatArray, to_numpy
+from untrue.metrics.inputs import to_numpy
 
 Priors: TypeAlias = "ArrayOrTensor | Mapping[str, float]"
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
 from untrue.checks import check_count
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    FloatArray,
-    IntArray,
     check_hierarchy,
     check_same_length,
     precision,
@@ -51,15 +49,13 @@ def ece(probs: ArrayOrTensor, true: ArrayOrTensor, bins: int = 15) -> float:
     return ece_of_top(*top_label(probs, true), check_count("bins", bins))
 
 
-def ece_of_top(confidence: FloatArray, correct: npt.NDArray[np.bool_], bins: int) -> float:
+def ece_of_top(confidence: FloatArray, correct: BoolArray, bins: int) -> float:
     """`ece` from what `top_label` returns."""
     gaps = np.bincount(bin_of(confidence, bins), confidence - correct, bins)
     return float(np.abs(gaps).sum() / confidence.size) if confidence.size else float("nan")
 
 
-def top_label(
-    probs: ArrayOrTensor, true: ArrayOrTensor
-) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def top_label(probs: ArrayOrTensor, true: ArrayOrTensor) -> tuple[FloatArray, BoolArray]:
     """For each example the greatest probability, and whether the class that has it is right."""
     scores = read_scores(probs, "probs")
     labels = read_labels(true, "true", scores.shape[1])

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import MOST_RESAMPLES, check_count, check_number
 from untrue.errors import ArgumentError
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, merged, read_confusion
-from untrue.metrics.inputs import (
-    ArrayOrTensor,
-    FloatArray,
-    Groups,
-    check_scores_shape,
-    read_groups,
-    read_subset,
-)
+from untrue.metrics.inputs import Groups, check_scores_shape, read_groups, read_subset
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.measures import (
     Confusion,

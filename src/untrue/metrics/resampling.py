@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import ArrayOrTensor, FloatArray, IntArray
 from untrue.checks import MOST_RESAMPLES, check_count, check_number
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, read_confusion
-from untrue.metrics.inputs import (
-    BLOCK_VALUES,
-    ArrayOrTensor,
-    FloatArray,
-    IntArray,
-    check_same_length,
-    to_numpy,
-)
+from untrue.metrics.inputs import BLOCK_VALUES, check_same_length, to_numpy
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
@@ -80,7 +74,7 @@ def bootstrap(
 
 def draw_counts(
     counts: IntArray, resamples: int, rng: np.random.Generator, *, width: int = 1
-) -> Iterator[npt.NDArray[np.int64]]:
+) -> Iterator[IntArray]:
     """Blocks of shape (some, cells) of counts drawn again: `resamples` rows in all.
 
     Few enough rows that `width` numbers for each of them make a block of moderate size, too.

@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells
-from untrue.metrics.inputs import (
-    FloatArray,
-    Groups,
-    IntArray,
-    check_hierarchy,
-    check_n_classes,
-    read_groups,
-    read_subset,
-)
+from untrue.metrics.inputs import Groups, check_hierarchy, check_n_classes, read_groups, read_subset
 from untrue.metrics.priors import Priors, read_priors
 from untrue.metrics.zones import Zone, in_zone, is_penalty
 from untrue.penalty.per_example import ExamplePenalty

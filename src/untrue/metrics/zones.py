@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells
-from untrue.metrics.inputs import BoolArray, check_n_classes, class_indices, to_numpy
+from untrue.metrics.inputs import check_n_classes, class_indices, to_numpy
 from untrue.penalty.zone import in_zone as penalty_zone
 
 if TYPE_CHECKING:

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-Floats = npt.NDArray[np.float64]
+from untrue.array_types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Layers:
     """Weights (inputs, outputs) and biases (outputs,) of each layer; ReLU between layers."""
 
-    weights: tuple[Floats, ...]
-    biases: tuple[Floats, ...]
+    weights: tuple[FloatArray, ...]
+    biases: tuple[FloatArray, ...]
 
 
 def start_layers(sizes: Sequence[int], rng: np.random.RandomState) -> Layers:
@@ -32,7 +31,7 @@ def start_layers(sizes: Sequence[int], rng: np.random.RandomState) -> Layers:
     return Layers(weights, tuple(np.zeros(n) for n in sizes[1:]))
 
 
-def run(layers: Layers, inputs: Floats) -> Floats:
+def run(layers: Layers, inputs: FloatArray) -> FloatArray:
     """(N, d) -> (N, k) logits."""
     x = inputs
     for depth, (weight, bias) in enumerate(zip(layers.weights, layers.biases, strict=True)):
@@ -55,7 +54,7 @@ class Perceptron(nn.Module):
         return x
 
     def layers(self) -> Layers:
-        def arrays(parameters: nn.ParameterList) -> tuple[Floats, ...]:
+        def arrays(parameters: nn.ParameterList) -> tuple[FloatArray, ...]:
             return tuple(p.detach().cpu().numpy().copy() for p in parameters)
 
         return Layers(arrays(self.weights), arrays(self.biases))

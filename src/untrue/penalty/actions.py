@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy.names import by_class, check_names
 from untrue.input_files import as_path
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, real_numbers
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.builders import number
 
@@ -151,7 +152,7 @@ class Actions(ABC):
             )
         return self._expected(array)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         """All costs (k, m)."""
         k, m = self.n_classes, self.n_actions
         return np.asarray(self.cost(np.arange(k)[:, None], np.arange(m)), dtype=np.float64)
@@ -170,14 +171,14 @@ class Actions(ABC):
 
     @property
     @abstractmethod
-    def preference(self) -> Floats:
+    def preference(self) -> FloatArray:
         """(m,) Of actions with equal cost the one of greatest preference is taken; at least 0."""
 
     @abstractmethod
-    def _lookup(self, i: Ints, j: Ints) -> Floats: ...
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray: ...
 
     @abstractmethod
-    def _expected(self, probs: Floats) -> Floats: ...
+    def _expected(self, probs: FloatArray) -> FloatArray: ...
 
 
 class TableActions(Actions):
@@ -204,16 +205,16 @@ class TableActions(Actions):
         self.costs = table
 
     @property
-    def preference(self) -> Floats:
+    def preference(self) -> FloatArray:
         return np.zeros(self.n_actions)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         return np.asarray(self.costs)
 
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         return np.asarray(self.costs[i, j])
 
-    def _expected(self, probs: Floats) -> Floats:
+    def _expected(self, probs: FloatArray) -> FloatArray:
         return np.asarray(probs @ self.costs)
 
     def __repr__(self) -> str:
@@ -231,7 +232,7 @@ def check_action_names(actions: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _indices(which: Any, names: tuple[str, ...], kind: str) -> Ints:
+def _indices(which: Any, names: tuple[str, ...], kind: str) -> IntArray:
     array = np.asarray(which)
     if array.dtype.kind in "UO":
         place = {name: i for i, name in enumerate(names)}
@@ -248,7 +249,7 @@ def _indices(which: Any, names: tuple[str, ...], kind: str) -> Ints:
     return array.astype(np.int64)
 
 
-def _column(name: str, costs: Any, classes: tuple[str, ...]) -> Floats:
+def _column(name: str, costs: Any, classes: tuple[str, ...]) -> FloatArray:
     """(k,) What one action costs under each class."""
     if not isinstance(costs, Mapping):
         return np.full(len(classes), number(costs, f"the action {name!r}"))

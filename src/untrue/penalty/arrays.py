@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.errors import PenaltyError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Losses are computed in single precision, which ends at 3.4e38: room for sums over many classes,
 # for logits of 10,000, and for the multipliers of budgets.
@@ -27,7 +25,7 @@ def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
     return copy
 
 
-def real_numbers(values: Any, what: str) -> Floats:
+def real_numbers(values: Any, what: str) -> FloatArray:
     """As float64, copied only where needed. Anything but a table of real numbers is refused."""
     try:
         array = np.asarray(values)
@@ -42,7 +40,7 @@ def real_numbers(values: Any, what: str) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def number_column(values: Any, what: str) -> Floats:
+def number_column(values: Any, what: str) -> FloatArray:
     """(N,) numbers as float64, None as nan; anything else is refused, naming `what`."""
     column = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
     if column.dtype.kind == "O":
@@ -55,13 +53,13 @@ def number_column(values: Any, what: str) -> Floats:
     return column.astype(np.float64)
 
 
-def least_paid(costs: Floats) -> float:
+def least_paid(costs: FloatArray) -> float:
     """The least of the costs above 0; 0 if there is none."""
     paid = costs[costs > 0]
     return float(paid.min()) if paid.size else 0.0
 
 
-def in_blocks(mix: Callable[[Floats], Floats], probs: Floats) -> Floats:
+def in_blocks(mix: Callable[[FloatArray], FloatArray], probs: FloatArray) -> FloatArray:
     """`mix` of a few rows at a time: what it works on stays in the processor's cache."""
     mixed = np.empty_like(probs)
     step = max(1, 2**17 // probs.shape[1])

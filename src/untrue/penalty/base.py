@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
-from untrue.penalty.arrays import Floats, Ints, real_numbers
+from untrue.penalty.arrays import real_numbers
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -150,7 +151,7 @@ class Penalty(ABC):
 
     @staticmethod
     def from_zone(
-        pairs_or_mask: Iterable[tuple[str | int, str | int]] | npt.NDArray[np.bool_],
+        pairs_or_mask: Iterable[tuple[str | int, str | int]] | BoolArray,
         classes: Sequence[str] | int | None = None,
     ) -> Penalty:
         """Cost 1 for these (true, predicted) pairs, or where the (k, k) mask is true; else 0."""
@@ -280,7 +281,7 @@ class Penalty(ABC):
             return ()
         return tuple(np.array(self.classes, dtype=object)[self._free_columns()])
 
-    def row_sums(self) -> Floats:
+    def row_sums(self) -> FloatArray:
         """(k,) What all mistakes about each true class cost together."""
         return self._row_sums()
 
@@ -314,7 +315,7 @@ class Penalty(ABC):
     # What each form must define
 
     @abstractmethod
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         """The dense (k, k) array; may be read-only."""
 
     @property
@@ -328,22 +329,22 @@ class Penalty(ABC):
         """The least cost above 0; 0 if no mistake costs anything."""
 
     @abstractmethod
-    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+    def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         """The costs among the classes at these places."""
 
     @abstractmethod
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         """Cost at index arrays of one shape; values where i == j do not matter."""
 
     @abstractmethod
-    def _mix(self, probs: Floats) -> Floats:
+    def _mix(self, probs: FloatArray) -> FloatArray:
         """(N, k) -> (N, k): `probs @ A`."""
 
     @abstractmethod
-    def _row_sums(self) -> Floats: ...
+    def _row_sums(self) -> FloatArray: ...
 
     @abstractmethod
-    def _divided(self, rows: Floats) -> Self:
+    def _divided(self, rows: FloatArray) -> Self:
         """Each row of costs divided by its number."""
 
     @abstractmethod
@@ -351,7 +352,7 @@ class Penalty(ABC):
         """`plus + times A` for every mistake."""
 
     @abstractmethod
-    def _free_columns(self) -> npt.NDArray[np.bool_]: ...
+    def _free_columns(self) -> BoolArray: ...
 
     @abstractmethod
     def _content(self) -> Iterable[bytes]: ...
@@ -363,7 +364,7 @@ class Penalty(ABC):
     def _positions(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.classes)}
 
-    def _indices(self, which: Which) -> Ints:
+    def _indices(self, which: Which) -> IntArray:
         return naming.positions(
             which,
             self.index,

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.arrays import Floats, Ints, real_numbers
+from untrue.penalty.arrays import real_numbers
 from untrue.penalty.base import check_classes
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.rules import RulesPenalty
@@ -50,7 +50,7 @@ def from_matrix(matrix: Any, classes: Sequence[str] | None = None) -> DensePenal
 
 def _square(
     matrix: Any, classes: Sequence[str] | None, what: str
-) -> tuple[Floats, tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[str, ...]]:
     """A square table as numbers, and the names of its classes."""
     names = _table_names(matrix)
     if names is not None:
@@ -217,7 +217,7 @@ def from_ordinal(classes: Sequence[str] | int, power: float = 1.0) -> DensePenal
 
 
 def from_zone(
-    pairs_or_mask: Iterable[Pair] | npt.NDArray[np.bool_],
+    pairs_or_mask: Iterable[Pair] | BoolArray,
     classes: Sequence[str] | int | None = None,
 ) -> RulesPenalty:
     mask = _mask(pairs_or_mask)
@@ -245,7 +245,7 @@ def from_zone(
     return RulesPenalty(names, nothing, cells[:, 0], cells[:, 1], np.ones(len(cells)))
 
 
-def _mask(zone: Any) -> npt.NDArray[np.bool_] | None:
+def _mask(zone: Any) -> BoolArray | None:
     """The array of booleans that a zone is; None if it is a collection of pairs."""
     if not hasattr(zone, "__array__"):
         return None
@@ -278,7 +278,7 @@ def random_zone(n_classes: int, n: int, seed: int = 0) -> RulesPenalty:
     return RulesPenalty(names, np.zeros(len(names)), true, predicted, np.ones(n))
 
 
-def cells_of(pairs: Sequence[Pair], names: tuple[str, ...]) -> Ints:
+def cells_of(pairs: Sequence[Pair], names: tuple[str, ...]) -> IntArray:
     positions = {name: i for i, name in enumerate(names)}
     cells = np.empty((len(pairs), 2), dtype=np.int64)
     for number, pair in enumerate(pairs):

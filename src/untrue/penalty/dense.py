@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import PenaltyError
 from untrue.penalty.arrays import (
     MOST_COST,
     TOO_GREAT,
-    Floats,
-    Ints,
     frozen,
     least_paid,
     names_bytes,
@@ -28,7 +26,7 @@ class DensePenalty(Penalty):
     """`costs[true, predicted]`, a read-only (k, k) float64 array."""
 
     form: ClassVar[str] = "dense"
-    costs: Floats
+    costs: FloatArray
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", check_classes(self.classes))
@@ -46,7 +44,7 @@ class DensePenalty(Penalty):
         )
         object.__setattr__(self, "costs", costs)
 
-    def _complain(self, costs: Floats, bad: npt.NDArray[np.bool_], rule: str) -> None:
+    def _complain(self, costs: FloatArray, bad: BoolArray, rule: str) -> None:
         if bad.any():
             i, j = map(int, np.argwhere(bad)[0])
             raise PenaltyError(
@@ -54,7 +52,7 @@ class DensePenalty(Penalty):
                 f"(row {i}, column {j}) is {costs[i, j]}: {rule}."
             )
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         return self.costs
 
     @property
@@ -65,19 +63,19 @@ class DensePenalty(Penalty):
     def cheapest(self) -> float:
         return least_paid(self.costs)
 
-    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+    def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         return type(self)(names, self.costs[np.ix_(places, places)])
 
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         return np.asarray(self.costs[i, j])
 
-    def _mix(self, probs: Floats) -> Floats:
+    def _mix(self, probs: FloatArray) -> FloatArray:
         return probs @ self.costs
 
-    def _row_sums(self) -> Floats:
+    def _row_sums(self) -> FloatArray:
         return np.asarray(self.costs.sum(axis=1))
 
-    def _divided(self, rows: Floats) -> Self:
+    def _divided(self, rows: FloatArray) -> Self:
         return type(self)(self.classes, self.costs / rows[:, None])
 
     def _moved(self, plus: float, times: float) -> Self:
@@ -85,7 +83,7 @@ class DensePenalty(Penalty):
         np.fill_diagonal(costs, 0.0)
         return type(self)(self.classes, costs)
 
-    def _free_columns(self) -> npt.NDArray[np.bool_]:
+    def _free_columns(self) -> BoolArray:
         return np.asarray(~self.costs.any(axis=0))
 
     def _content(self) -> Iterable[bytes]:
@@ -98,6 +96,6 @@ class DensePenalty(Penalty):
         return f"dense, costs {off.min():g} to {off.max():g}" if off.size else "dense"
 
 
-def off_diagonal(matrix: Floats) -> Floats:
+def off_diagonal(matrix: FloatArray) -> FloatArray:
     """The entries off the diagonal, row by row, as one flat array."""
     return matrix[~np.eye(len(matrix), dtype=bool)]

@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from untrue.array_types import FloatArray
 from untrue.errors import PenaltyError, nearest
-from untrue.penalty.arrays import Floats, number_column
+from untrue.penalty.arrays import number_column
 
 # A formula is a line that a person writes.
 LONGEST = 1000
@@ -54,13 +55,13 @@ class Formula:
             reader.fail("expected + - * / or the end")
         return Formula(text, tree, tuple(dict.fromkeys(reader.columns)))
 
-    def values(self, columns: Mapping[str, Any] | Any) -> Floats:
+    def values(self, columns: Mapping[str, Any] | Any) -> FloatArray:
         """The formula's value for each row of `columns`: a dict of arrays, or a table."""
         known = {name: self._column(name, columns) for name in self.columns}
         with np.errstate(all="ignore"):  # what is not finite is named by its row later
             return np.asarray(_evaluate(self.tree, known), dtype=np.float64)
 
-    def _column(self, name: str, columns: Any) -> Floats:
+    def _column(self, name: str, columns: Any) -> FloatArray:
         names = [str(key) for key in getattr(columns, "columns", columns)]
         if name not in names:
             hint = nearest(name, names) or f"; there are {', '.join(names[:8]) or 'none'}."
@@ -68,7 +69,7 @@ class Formula:
         return number_column(columns[name], f"Column {name!r}, in the cost {self.text!r},")
 
 
-def _evaluate(tree: Tree, columns: Mapping[str, Floats]) -> Any:
+def _evaluate(tree: Tree, columns: Mapping[str, FloatArray]) -> Any:
     if isinstance(tree, tuple):
         operator, left, right = tree
         a, b = _evaluate(left, columns), _evaluate(right, columns)

@@ -22,10 +22,11 @@ from functools import cached_property
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty.actions import Actions, NodeCost
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT
 from untrue.penalty.tree import paths
 
 # Values that a block of rows may hold while it is computed: 32 MB.
@@ -56,7 +57,7 @@ class NodeActions(Actions):
         self._own, self._pairs = self._costs(cost)
         self._check()
 
-    def _chosen(self, nodes: Sequence[str] | None) -> Ints:
+    def _chosen(self, nodes: Sequence[str] | None) -> IntArray:
         holds = self._last > self._first  # a node without a class below is never right
         if nodes is None:
             return np.flatnonzero(holds)
@@ -73,7 +74,7 @@ class NodeActions(Actions):
             raise PenaltyError("`nodes` names a node twice.")
         return np.array([places[name] for name in nodes], dtype=np.int64)
 
-    def _costs(self, cost: NodeCost) -> tuple[Floats, Floats]:
+    def _costs(self, cost: NodeCost) -> tuple[FloatArray, FloatArray]:
         """a (k,), and f (P,) for each answer v and each node w on its way up."""
         hierarchy, lengths = self.hierarchy, np.diff(self._starts)
         answer = np.repeat(self.nodes, lengths)
@@ -105,11 +106,11 @@ class NodeActions(Actions):
             raise PenaltyError(f"`cost` of the right answer {name!r} is {exact[e]:g}; not 0.")
 
     @property
-    def preference(self) -> Floats:
+    def preference(self) -> FloatArray:
         """Of two answers that cost the same, the deeper one is more specific."""
         return np.asarray(self.hierarchy.depths[self.nodes], dtype=np.float64)
 
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         hierarchy = self.hierarchy
         true, answer = hierarchy.class_nodes[i], self.nodes[j]
         common = hierarchy.common_ancestors(true, answer)
@@ -117,21 +118,21 @@ class NodeActions(Actions):
         return np.where(true == answer, 0.0, self._own[i] + self._pairs[place])
 
     @cached_property
-    def _steps(self) -> Floats:
+    def _steps(self) -> FloatArray:
         """(P,) `f(w, v) - f(w', v)`."""
         above = np.append(self._pairs[1:], 0.0)
         above[self._starts[1:] - 1] = 0.0  # the root has no parent
         return np.asarray(self._pairs - above)
 
     @cached_property
-    def _exact(self) -> tuple[Ints, Ints, Floats]:
+    def _exact(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Answers that are classes, those classes, and what an exact answer must not cost."""
         place = {v: i for i, v in enumerate(self.hierarchy.class_nodes.tolist())}
         pairs = [(j, place[v]) for j, v in enumerate(self.nodes.tolist()) if v in place]
         answers, classes = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return answers, classes, self._own[classes] + self._pairs[self._starts[answers]]
 
-    def _expected(self, probs: Floats) -> Floats:
+    def _expected(self, probs: FloatArray) -> FloatArray:
         found = np.empty((len(probs), self.n_actions))
         answers, classes, spared = self._exact
         step = max(1, _BLOCK // len(self._path))

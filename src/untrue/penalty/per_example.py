@@ -18,18 +18,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError
 from untrue.input_files import as_path
-from untrue.penalty.arrays import (
-    MOST_COST,
-    TOO_GREAT,
-    Floats,
-    Ints,
-    frozen,
-    number_column,
-    real_numbers,
-)
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column, real_numbers
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
@@ -50,10 +43,10 @@ class ExamplePenalty:
     """
 
     base: Penalty
-    true: Ints
-    predicted: Ints
-    column: Ints
-    values: Floats
+    true: IntArray
+    predicted: IntArray
+    column: IntArray
+    values: FloatArray
 
     def __post_init__(self) -> None:
         for name in ("true", "predicted", "column"):
@@ -119,7 +112,7 @@ class ExamplePenalty:
         base = self.base._divided(np.full(self.n_classes, 1.0 / factor))
         return dataclasses.replace(self, base=base, values=self.values * factor)
 
-    def costs(self, true: Which, predicted: Which) -> Floats:
+    def costs(self, true: Which, predicted: Which) -> FloatArray:
         """(N,) What each example's answer costs: class names or indices (N,)."""
         i, j = self._labels(true, "true"), self._labels(predicted, "predicted")
         found = np.array(self.base.cost(i, j), dtype=np.float64)
@@ -128,7 +121,7 @@ class ExamplePenalty:
             found[inside] = self.values[inside, self.column[e]]
         return found
 
-    def rows(self, true: Which) -> Floats:
+    def rows(self, true: Which) -> FloatArray:
         """(N, k) What each answer would cost each example, given its true class (N,)."""
         i = self._labels(true, "true")
         found = np.array(self.base.cost(i[:, None], np.arange(self.n_classes)), dtype=np.float64)
@@ -157,18 +150,18 @@ class ExamplePenalty:
         return np.maximum(expected, 0.0)
 
     @cached_property
-    def base_costs(self) -> Floats:
+    def base_costs(self) -> FloatArray:
         """(E,) What the cells cost in `base`."""
         return np.asarray(self.base.cost(self.true, self.predicted), dtype=np.float64)
 
     @cached_property
-    def _by_answer(self) -> list[tuple[int, Ints]]:
+    def _by_answer(self) -> list[tuple[int, IntArray]]:
         """Each answer that has costs by example, with its cells."""
         return [
             (j, np.flatnonzero(self.predicted == j)) for j in np.unique(self.predicted).tolist()
         ]
 
-    def _labels(self, given: Which, name: str) -> Ints:
+    def _labels(self, given: Which, name: str) -> IntArray:
         labels = self.base._indices(given)
         if labels.shape != (len(self),):
             raise PenaltyError(
@@ -284,7 +277,7 @@ def per_example(
     return ExamplePenalty(base, true, predicted, column, frozen(table))
 
 
-def _cells(pairs: Sequence[Pair], classes: tuple[str, ...]) -> tuple[Ints, Ints, Ints]:
+def _cells(pairs: Sequence[Pair], classes: tuple[str, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """True and predicted classes of all cells, and the pair each comes from; "*" is any answer."""
     true: list[int] = []
     predicted: list[int] = []
@@ -314,7 +307,7 @@ def _another(name: Any, classes: tuple[str, ...]) -> int:
     return 1 if name in (classes[0], 0) else 0
 
 
-def _values(given: Any, pair: Pair, columns: Any | None) -> Floats:
+def _values(given: Any, pair: Pair, columns: Any | None) -> FloatArray:
     if isinstance(given, str):
         if columns is None:
             raise PenaltyError(
@@ -326,7 +319,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> Floats:
     return number_column(given, f"The costs of {pair!r}")
 
 
-def _check(table: Floats, pairs: Sequence[Pair], source: str | None) -> None:
+def _check(table: FloatArray, pairs: Sequence[Pair], source: str | None) -> None:
     """Check all costs; the error names the row of the first bad one."""
     bad = ~((table >= 0) & (table <= MOST_COST))
     if not bad.any():
@@ -345,7 +338,7 @@ def _check(table: Floats, pairs: Sequence[Pair], source: str | None) -> None:
     raise PenaltyError(f"Cost of {pairs[c]!r} in {place} is {value:g}: {rule}{others}.")
 
 
-def with_cells(base: Penalty, true: Ints, predicted: Ints, costs: npt.ArrayLike) -> Penalty:
+def with_cells(base: Penalty, true: IntArray, predicted: IntArray, costs: npt.ArrayLike) -> Penalty:
     """The same penalty with other costs in some cells: rules stay rules."""
     values = np.asarray(costs, dtype=np.float64)
     if isinstance(base, RulesPenalty):

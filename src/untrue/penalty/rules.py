@@ -8,19 +8,10 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import PenaltyError
-from untrue.penalty.arrays import (
-    MOST_COST,
-    TOO_GREAT,
-    Floats,
-    Ints,
-    frozen,
-    in_blocks,
-    least_paid,
-    names_bytes,
-)
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, in_blocks, least_paid, names_bytes
 from untrue.penalty.base import Penalty, check_classes
 
 
@@ -33,10 +24,10 @@ class RulesPenalty(Penalty):
     """
 
     form: ClassVar[str] = "rules"
-    default: Floats
-    true: Ints
-    predicted: Ints
-    costs: Floats
+    default: FloatArray
+    true: IntArray
+    predicted: IntArray
+    costs: FloatArray
 
     def __post_init__(self) -> None:
         names = check_classes(self.classes)
@@ -71,19 +62,19 @@ class RulesPenalty(Penalty):
         ):
             object.__setattr__(self, field, value)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         matrix = np.repeat(self.default[:, None], self.n_classes, axis=1)
         matrix[self.true, self.predicted] = self.costs
         np.fill_diagonal(matrix, 0.0)
         return matrix
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> IntArray:
         """(k + 1,) The rules of true class i are those from starts[i] to starts[i + 1] - 1."""
         return frozen(np.searchsorted(self.true, np.arange(self.n_classes + 1)), np.int64)
 
     @cached_property
-    def excess(self) -> Floats:
+    def excess(self) -> FloatArray:
         """(E,) What each rule costs beyond its row's default."""
         return frozen(self.costs - self.default[self.true])
 
@@ -96,11 +87,11 @@ class RulesPenalty(Penalty):
         return least_paid(np.concatenate([self._open_defaults, self.costs]))
 
     @property
-    def _open_defaults(self) -> Floats:
+    def _open_defaults(self) -> FloatArray:
         """The defaults that count: of rows in which some cell has no rule."""
         return np.asarray(self.default[np.diff(self.starts) < self.n_classes - 1])
 
-    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+    def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         place = np.full(self.n_classes, -1)
         place[places] = np.arange(len(places))
         true, predicted = place[self.true], place[self.predicted]
@@ -109,7 +100,7 @@ class RulesPenalty(Penalty):
             names, self.default[places], true[kept], predicted[kept], self.costs[kept]
         )
 
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         if not len(self.costs):
             return np.asarray(self.default[i])
         keys, wanted = self.true * self.n_classes + self.predicted, i * self.n_classes + j
@@ -117,16 +108,16 @@ class RulesPenalty(Penalty):
         return np.where(keys[at] == wanted, self.costs[at], self.default[i])
 
     @cached_property
-    def _by_column(self) -> tuple[Ints, Ints, Ints]:
+    def _by_column(self) -> tuple[IntArray, IntArray, IntArray]:
         """The rules in order of the predicted class, the columns they touch, where each starts."""
         order = np.argsort(self.predicted, kind="stable")
         return order, *np.unique(self.predicted[order], return_index=True)
 
-    def _mix(self, probs: Floats) -> Floats:
+    def _mix(self, probs: FloatArray) -> FloatArray:
         order, columns, first = self._by_column
         true, excess = self.true[order], self.excess[order]
 
-        def mix(some: Floats) -> Floats:
+        def mix(some: FloatArray) -> FloatArray:
             weighted = some * self.default
             mixed = weighted.sum(axis=1, keepdims=True) - weighted
             if len(order):
@@ -136,12 +127,12 @@ class RulesPenalty(Penalty):
 
         return in_blocks(mix, probs)
 
-    def _row_sums(self) -> Floats:
+    def _row_sums(self) -> FloatArray:
         by_rule = np.bincount(self.true, weights=self.costs, minlength=self.n_classes)
         open_cells = self.n_classes - 1 - np.diff(self.starts)
         return np.asarray(by_rule + self.default * open_cells)
 
-    def _divided(self, rows: Floats) -> Self:
+    def _divided(self, rows: FloatArray) -> Self:
         return type(self)(
             self.classes,
             self.default / rows,
@@ -154,7 +145,7 @@ class RulesPenalty(Penalty):
         default, costs = (plus + times * each for each in (self.default, self.costs))
         return type(self)(self.classes, default, self.true, self.predicted, costs)
 
-    def _free_columns(self) -> npt.NDArray[np.bool_]:
+    def _free_columns(self) -> BoolArray:
         k = self.n_classes
         free_row = self.default == 0
         zeros = free_row.sum() - free_row.astype(np.int64)
@@ -175,7 +166,7 @@ class RulesPenalty(Penalty):
         return f"default {default}, {len(self.costs)} rule{'s' * (len(self.costs) != 1)}"
 
 
-def _allowed(costs: Floats) -> npt.NDArray[np.bool_]:
+def _allowed(costs: FloatArray) -> BoolArray:
     return np.asarray((costs >= 0) & (costs <= MOST_COST))
 
 

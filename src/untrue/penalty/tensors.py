@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from untrue.array_types import FloatArray
 from untrue.errors import PenaltyError
-from untrue.penalty.arrays import Floats
 from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.device_buffers import DeviceBuffers
@@ -144,7 +144,7 @@ class TreeCosts(Costs):
         return mixed.clamp(min=0.0).to(probs.dtype)
 
 
-def _is_single(*costs: Floats) -> bool:
+def _is_single(*costs: FloatArray) -> bool:
     """Whether float32 holds these costs exactly."""
     return all(bool((part.astype(np.float32) == part).all()) for part in costs)
 

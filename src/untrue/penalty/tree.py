@@ -24,9 +24,10 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import PenaltyError
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, Floats, Ints, frozen, in_blocks, names_bytes
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, in_blocks, names_bytes
 from untrue.penalty.base import Penalty
 
 
@@ -42,15 +43,15 @@ class Layout:
     path (P,), starts (k + 1,): the nodes above class i are path[starts[i] : starts[i + 1]]
     """
 
-    slots: Ints
-    first: Ints
-    last: Ints
-    ends: Ints
-    steps: Floats
-    parents: Ints
-    parent_costs: Floats
-    path: Ints
-    starts: Ints
+    slots: IntArray
+    first: IntArray
+    last: IntArray
+    ends: IntArray
+    steps: FloatArray
+    parents: IntArray
+    parent_costs: FloatArray
+    path: IntArray
+    starts: IntArray
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -67,8 +68,8 @@ class TreePenalty(Penalty):
 
     form: ClassVar[str] = "tree"
     hierarchy: Hierarchy
-    height_costs: Floats
-    row_scale: Floats
+    height_costs: FloatArray
+    row_scale: FloatArray
 
     def __init__(
         self, hierarchy: Hierarchy, height_costs: npt.ArrayLike, row_scale: npt.ArrayLike = 1.0
@@ -96,10 +97,10 @@ class TreePenalty(Penalty):
             if costs.max() * scale.max() > MOST_COST and self.greatest > MOST_COST:
                 raise PenaltyError(f"The greatest cost is {self.greatest:g}: {TOO_GREAT}.")
 
-    def __reduce__(self) -> tuple[type[TreePenalty], tuple[Hierarchy, Floats, Floats]]:
+    def __reduce__(self) -> tuple[type[TreePenalty], tuple[Hierarchy, FloatArray, FloatArray]]:
         return type(self), (self.hierarchy, self.height_costs, self.row_scale)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         lay, matrix = self.layout, np.zeros((self.n_classes, self.n_classes))
         costs = self.height_costs[self.hierarchy.heights[self._parting]]
         slot = np.argsort(lay.slots)
@@ -114,7 +115,7 @@ class TreePenalty(Penalty):
         return matrix
 
     @cached_property
-    def _intervals(self) -> tuple[Ints, Ints]:
+    def _intervals(self) -> tuple[IntArray, IntArray]:
         """First slot, and one past the last, of each node of the hierarchy."""
         by_slot, nodes = np.sort(self.hierarchy.class_nodes), np.arange(len(self.hierarchy.names))
         return np.searchsorted(by_slot, nodes), np.searchsorted(
@@ -122,7 +123,7 @@ class TreePenalty(Penalty):
         )
 
     @cached_property
-    def _parting(self) -> npt.NDArray[np.bool_]:
+    def _parting(self) -> BoolArray:
         """Whether two classes part at a node: it holds both, and none of its children does."""
         (first, last), parents = self._intervals, self.hierarchy.parents[1:]
         parting = np.asarray(last - first >= 2)
@@ -163,7 +164,7 @@ class TreePenalty(Penalty):
         )
 
     @cached_property
-    def _row_greatest(self) -> Floats:
+    def _row_greatest(self) -> FloatArray:
         """(k,) The greatest cost in each row."""
         greatest = np.where(self._parting, self.height_costs[self.hierarchy.heights], 0.0).tolist()
         for v, up in enumerate(self.hierarchy.parents.tolist()):
@@ -186,21 +187,21 @@ class TreePenalty(Penalty):
             float((found[paid] * self.row_scale[paid]).min(initial=np.inf)) if paid.any() else 0.0
         )
 
-    def _select(self, names: tuple[str, ...], places: Ints) -> Self:
+    def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         hierarchy = Hierarchy.from_edges(self.hierarchy.edges(), classes=names)
         return type(self)(hierarchy, self.height_costs, self.row_scale[places])
 
-    def _lookup(self, i: Ints, j: Ints) -> Floats:
+    def _lookup(self, i: IntArray, j: IntArray) -> FloatArray:
         return np.asarray(self.row_scale[i] * self.height_costs[self.hierarchy.height(i, j)])
 
-    def _mix(self, probs: Floats) -> Floats:
+    def _mix(self, probs: FloatArray) -> FloatArray:
         lay = self.layout
         if not len(lay.ends):
             return np.zeros_like(probs)
         order = np.argsort(lay.ends, kind="stable")
         where, start = np.unique(lay.ends[order], return_index=True)
 
-        def mix(some: Floats) -> Floats:
+        def mix(some: FloatArray) -> FloatArray:
             scaled = some * self.row_scale
             sums = np.zeros((len(some), self.n_classes + 1))
             np.cumsum(np.take(scaled, lay.slots, axis=1), axis=1, out=sums[:, 1:])
@@ -212,7 +213,7 @@ class TreePenalty(Penalty):
 
         return in_blocks(mix, probs)
 
-    def _row_sums(self) -> Floats:
+    def _row_sums(self) -> FloatArray:
         # On the way down each node adds what stays behind, so nothing cancels: a small row among
         # great ones keeps its digits.
         first, last = self._intervals
@@ -224,7 +225,7 @@ class TreePenalty(Penalty):
         own = [sums[v] + costs[v] * (held[v] - 1) for v in self.hierarchy.class_nodes.tolist()]
         return np.array(own) * self.row_scale
 
-    def _divided(self, rows: Floats) -> Self:
+    def _divided(self, rows: FloatArray) -> Self:
         if (rows == rows[0]).all():
             return type(self)(self.hierarchy, self.height_costs / rows[0], self.row_scale)
         return type(self)(self.hierarchy, self.height_costs, self.row_scale / rows)
@@ -236,7 +237,7 @@ class TreePenalty(Penalty):
         costs[0] = 0.0
         return type(self)(self.hierarchy, costs)
 
-    def _free_columns(self) -> npt.NDArray[np.bool_]:
+    def _free_columns(self) -> BoolArray:
         # Without the scale A is symmetric: a free column is a free row.
         return np.asarray(self._row_greatest == 0)
 
@@ -253,7 +254,7 @@ class TreePenalty(Penalty):
         return f"tree of height {self.hierarchy.max_height}, cost by height {costs}{more}{scaled}"
 
 
-def paths(lowest: Ints, up: Ints) -> tuple[Ints, Ints]:
+def paths(lowest: IntArray, up: IntArray) -> tuple[IntArray, IntArray]:
     """Flat lists of the nodes from `lowest[i]` upwards, and where each list starts; -1 ends one."""
     lengths = [0] * (len(up) + 1)  # of the list from each node; [-1]: of none
     for v, above in enumerate(up.tolist()):

@@ -7,8 +7,8 @@ of these cost the same, all of them are in the zone.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray
 from untrue.errors import ArgumentError
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.dense import DensePenalty
@@ -34,7 +34,7 @@ def zone_threshold(penalty: Penalty, above: float | None = None) -> float:
 
 def in_zone(
     penalty: Penalty, true: Which, predicted: Which, above: float | None = None
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Whether taking `true` for `predicted` is in the zone: names or indices, broadcast."""
     return np.asarray(penalty.cost(true, predicted) > zone_threshold(penalty, above))
 

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from untrue import boosting
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
@@ -185,14 +186,14 @@ class BoostedClassifier(CostMetaEstimator):
             return {name: self._start(X)}
         return {name: self._start(X), name_of_others: [self._start(x) for x in others]}
 
-    def _start(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def _start(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) The scores that rows start from; (N,), the second class's, where there are two."""
         start = self.start_scores_
         if len(start) == 2:
             return np.full(_num_samples(X), start[1] - start[0])
         return np.tile(start, (_num_samples(X), 1))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
         _columns(X)  # refuses what is no table
@@ -225,7 +226,7 @@ def _refuse_other_start(estimator: Any, params: dict[str, Any]) -> None:
         )
 
 
-def _weight(model: Any, target: npt.NDArray[np.int64], params: dict[str, Any]) -> Any:
+def _weight(model: Any, target: IntArray, params: dict[str, Any]) -> Any:
     """(N,) What each example counts, by `sample_weight` and LightGBM's `class_weight`; or None."""
     weight, by_class = params.get("sample_weight"), model.get_params().get("class_weight")
     if by_class is None:

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from untrue.array_types import FloatArray
 from untrue.decision import calibrate, decide
 from untrue.decision.calibration import log_probs, tempered
 from untrue.errors import ArgumentError, DataError
@@ -81,7 +82,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
             self.temperature_ = self._find_temperature(X, y, sample_weight, params)
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) Probabilities, calibrated if asked, in the order of `classes_`."""
         check_is_fitted(self)
         probs = read_probs(self.estimator_, X)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     indexable,
 )
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, DataError, nearest
 from untrue.metrics.inputs import check_prob_rows
 from untrue.penalty.stated import name_of
@@ -96,7 +97,7 @@ def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> A
     return model.fit(_safe_indexing(X, rows), y[rows], **chosen)
 
 
-def read_probs(model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+def read_probs(model: Any, X: Any) -> FloatArray:  # noqa: N803
     """(N, k) The model's probabilities; anything else, such as logits, is refused."""
     given = np.asarray(model.predict_proba(X))
     name, k = type(model).__name__, len(model.classes_)
@@ -115,7 +116,7 @@ def read_probs(model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
     return probs
 
 
-def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:  # noqa: N803
+def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
     """(N, k) The model's probabilities in the order of `classes`; 0 for one it does not know."""
     given = read_probs(model, X)
     probs = np.zeros((len(given), len(classes)))
@@ -123,7 +124,7 @@ def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> npt.NDArray[
     return probs
 
 
-def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> IntArray:
     """The position of each label in the sorted classes."""
     given = np.asarray(labels)
     found = np.searchsorted(classes, given).clip(max=len(classes) - 1)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from untrue.array_types import FloatArray
 from untrue.checks import check_count, check_number
 from untrue.decision import decide
 from untrue.errors import UntrueWarning
@@ -103,7 +104,7 @@ class MetaCostClassifier(CostMetaEstimator):
         return np.asarray(self.estimator_.predict(X))
 
     @available_if(_has_probs)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) Probabilities of the new labels; 0 for classes that none of them names."""
         check_is_fitted(self)
         return aligned_probs(self.estimator_, X, self.classes_)
@@ -114,7 +115,7 @@ class MetaCostClassifier(CostMetaEstimator):
         y: npt.NDArray[Any],
         params: dict[str, Any],
         rng: np.random.RandomState,
-    ) -> npt.NDArray[np.float64]:
+    ) -> FloatArray:
         """(N, k) The mean probabilities of the committee for each training example."""
         n = len(y)
         size = max(2, round(self.max_samples * n))
@@ -137,7 +138,7 @@ class MetaCostClassifier(CostMetaEstimator):
         out_of_bag_mean = out_of_bag_sum / np.maximum(voters, 1)[:, None]
         return np.where(always_in_bag[:, None], mean, out_of_bag_mean)
 
-    def _votes(self, model: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def _votes(self, model: Any, X: Any) -> FloatArray:  # noqa: N803
         if hasattr(model, "predict_proba"):
             return aligned_probs(model, X, self.classes_)
         answers = positions(model.predict(X), self.classes_)

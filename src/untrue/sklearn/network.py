@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from untrue.array_types import FloatArray
 from untrue.checks import check_choice, check_count, check_number
 from untrue.decision import decide
 from untrue.errors import ArgumentError
@@ -202,7 +203,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._keep(train_once(self._begin_training(self._rng), rows, None, settings))
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806

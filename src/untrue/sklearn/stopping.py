@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.networks.perceptron import Layers, Perceptron
 from untrue.training import Settings
 from untrue.training.examples import Examples
 from untrue.training.loop import train
 from untrue.training.optimizers import make_optimizer
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 FOLDS = 5
 
 
@@ -28,9 +27,9 @@ FOLDS = 5
 class Rows:
     """Inputs (N, d), classes (N,) and weights (N,), all above 0."""
 
-    inputs: Floats
-    target: Ints
-    weight: Floats
+    inputs: FloatArray
+    target: IntArray
+    weight: FloatArray
 
     def __len__(self) -> int:
         return len(self.target)
@@ -76,7 +75,9 @@ class Trained:
     state: dict[str, Any]
 
 
-def folds_of(inputs: Floats, target: Ints, weight: Floats, rng: np.random.RandomState) -> Ints:
+def folds_of(
+    inputs: FloatArray, target: IntArray, weight: FloatArray, rng: np.random.RandomState
+) -> IntArray:
     """The fold of each row (N,), from 0: of each class about equal weights in each fold.
 
     Equal rows share a fold, so that none is judged by a model that has seen it; and a row of
@@ -116,13 +117,13 @@ def train_once(start: Start, rows: Rows, left_out: Rows | None, settings: Settin
     return Trained(network.layers(), history.train, history.validation, optimizer.state_dict())
 
 
-def train_by_folds(start: Start, rows: Rows, fold: Ints, settings: Settings) -> Trained:
+def train_by_folds(start: Start, rows: Rows, fold: IntArray, settings: Settings) -> Trained:
     """Train on all rows for as many passes as did best on rows that were left out.
 
     The folds may end early; only passes that all of them made are compared. Where nothing can be
     left out, all passes of the settings are made.
     """
-    curves: list[Floats] = []
+    curves: list[FloatArray] = []
     shares: list[float] = []
     for each in np.unique(fold).tolist():
         left_out = fold == each
@@ -131,7 +132,7 @@ def train_by_folds(start: Start, rows: Rows, fold: Ints, settings: Settings) -> 
         made = train_once(start, rows.some(~left_out), rows.some(left_out), settings)
         curves.append(np.array(made.validation_losses))
         shares.append(rows.weight[left_out].sum())
-    curve: Floats = np.empty(0)
+    curve: FloatArray = np.empty(0)
     if curves:
         together = min(map(len, curves))
         curve = np.average([each[:together] for each in curves], axis=0, weights=shares)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.errors import listed
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.dense import off_diagonal
@@ -83,7 +83,7 @@ def diagnose(penalty: Penalty) -> Diagnosis:
 
 
 def _asymmetric_pairs(
-    penalty: Penalty, matrix: npt.NDArray[np.float64] | None
+    penalty: Penalty, matrix: FloatArray | None
 ) -> tuple[AsymmetricPair, ...] | None:
     """All asymmetric pairs, most asymmetric first; None where looking would need k x k numbers."""
     if matrix is not None:

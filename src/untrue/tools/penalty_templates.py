@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, PenaltyError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import Confusion, costliest_confusions, expected_cost
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
 from untrue.penalty.base import check_classes
 

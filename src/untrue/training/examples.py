@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError
 
 
@@ -35,7 +36,7 @@ class Examples:
     def place(
         cls,
         inputs: npt.NDArray[Any],
-        labels: npt.NDArray[np.int64],
+        labels: IntArray,
         device: torch.device | str = "cpu",
         *,
         weights: npt.NDArray[Any] | None = None,

@@ -6,12 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, IntArray
 from untrue.checks import check_number, check_seed
 from untrue.errors import ArgumentError, DataError
 
-Indices = npt.NDArray[np.int64]
 FEWEST = 10
 
 
@@ -19,17 +18,17 @@ FEWEST = 10
 class Split:
     """Positions of the examples of each part."""
 
-    train: Indices
-    validation: Indices
-    test: Indices
+    train: IntArray
+    validation: IntArray
+    test: IntArray
 
 
 def split_by_share(
-    labels: Indices,
+    labels: IntArray,
     *,
     test_share: float = 0.2,
     validation_share: float = 0.15,
-    held_out: npt.NDArray[np.bool_] | None = None,
+    held_out: BoolArray | None = None,
     seed: int = 0,
 ) -> Split:
     """Split the examples class by class; `held_out` marks those that are the test part already.
@@ -43,7 +42,7 @@ def split_by_share(
     if len(labels) < FEWEST:
         raise DataError(f"At least {FEWEST} examples are needed to learn from; got {len(labels)}.")
     rng = np.random.default_rng(seed)
-    parts: tuple[list[Indices], ...] = ([], [], [])
+    parts: tuple[list[IntArray], ...] = ([], [], [])
     # The shares of all classes before a class decide how its own are rounded, so that many small
     # classes together get the right share too.
     owed_test, owed_validation = 0.0, 0.0
@@ -76,7 +75,7 @@ def split_by_share(
     return found
 
 
-def hold_back(pool: Indices, validation: int, *, seed: int) -> tuple[Indices, Indices]:
+def hold_back(pool: IntArray, validation: int, *, seed: int) -> tuple[IntArray, IntArray]:
     """(train, validation): `validation` of the positions in `pool`, drawn at random."""
     if validation >= len(pool):
         raise ArgumentError(
@@ -87,7 +86,7 @@ def hold_back(pool: Indices, validation: int, *, seed: int) -> tuple[Indices, In
     return np.sort(shuffled[validation:]), np.sort(shuffled[:validation])
 
 
-def limited(labels: Indices, limit: int | None) -> Indices:
+def limited(labels: IntArray, limit: int | None) -> IntArray:
     """`limit` positions, as many of each class as its share; the same ones whatever the seed."""
     if limit is None or limit >= len(labels):
         return np.arange(len(labels))
@@ -102,8 +101,8 @@ def limited(labels: Indices, limit: int | None) -> Indices:
 
 
 def keep_few(
-    labels: Indices, train: Indices, classes: Collection[int], count: int, *, seed: int
-) -> Indices:
+    labels: IntArray, train: IntArray, classes: Collection[int], count: int, *, seed: int
+) -> IntArray:
     """`train` with `count` examples left of each of `classes`, repeated up to the old number."""
     rng = np.random.default_rng([seed, 2])
     parts = [train[~np.isin(labels[train], list(classes))]]

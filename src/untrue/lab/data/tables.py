@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import DataError
 from untrue.lab.data.download import fetch
 from untrue.lab.data.places import Files, expected, find
@@ -67,10 +67,10 @@ class TableData:
 
     name: str
     train: Features
-    labels: npt.NDArray[np.int64]
+    labels: IntArray
     kinds: tuple[str, ...]
     test: Features | None
-    test_labels: npt.NDArray[np.int64] | None
+    test_labels: IntArray | None
     penalty: Penalty
 
 
@@ -81,7 +81,7 @@ def official_costs(name: str) -> Penalty:
     return Penalty.from_matrix(KDD_COSTS, list(KDD_CATEGORIES))
 
 
-def distinct_rows(data: TableData) -> npt.NDArray[np.int64]:
+def distinct_rows(data: TableData) -> IntArray:
     """(n,) Positions of the training rows, the first of those that are the same to their label."""
     coded = [column.codes for column in data.train.words]
     _, kind = np.unique(np.array(data.kinds), return_inverse=True)
@@ -140,7 +140,7 @@ def _read(
     at_numbers = [columns.index(name) for name in numbers]
     at_text = [columns.index(name) for name in text]
     values: list[list[float]] = []
-    blocks: list[npt.NDArray[np.float64]] = []
+    blocks: list[FloatArray] = []
     words: list[list[str]] = []
     marks: list[str] = []
     # The same word is kept once, however many rows have it.
@@ -176,7 +176,7 @@ def _rows(path: Path, delimiter: str | None) -> Iterator[list[str]]:
         raise DataError(f"{path} is not readable ({error}).") from None
 
 
-def _positions(marks: list[str], known: dict[str, int], path: Path) -> npt.NDArray[np.int64]:
+def _positions(marks: list[str], known: dict[str, int], path: Path) -> IntArray:
     found = np.array([known.get(mark, -1) for mark in marks])
     if (found < 0).any():
         row = int(np.argmax(found < 0))

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray
 from untrue.errors import ArgumentError
 from untrue.report.document.styles import NAMES_UP_TO, NUMBERS_UP_TO, check_see, shortened
 
@@ -17,7 +17,7 @@ class Panel:
     """One confusion matrix (k, k) by [true, predicted]: counts, means of counts, or costs."""
 
     title: str
-    values: npt.NDArray[np.float64]
+    values: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Confusion:
     see: str
     classes: tuple[str, ...]
     panels: tuple[Panel, ...]
-    zone: npt.NDArray[np.bool_] | None = None
+    zone: BoolArray | None = None
     zone_name: str = "in the zone"
     unit: str = "images"
     blocks: tuple[tuple[str, int, int], ...] = ()
@@ -75,7 +75,7 @@ class Confusion:
     def predicted_label(self) -> str:
         return f"predicted (numbers: {self.unit})" if self.shows_numbers else "predicted"
 
-    def dark(self, panel: Panel) -> npt.NDArray[np.bool_]:
+    def dark(self, panel: Panel) -> BoolArray:
         """Which cells (k, k) are so full that ink on them cannot be read."""
         same = np.eye(len(self.classes), dtype=bool)
         return np.asarray((panel.values > 0.45 * self.largest) & ~same)
@@ -125,7 +125,7 @@ def busiest(figure: Confusion, limit: int = 30) -> Confusion:
     )
 
 
-def _edges(mask: npt.NDArray[np.bool_]) -> list[tuple[float, float, float]]:
+def _edges(mask: BoolArray) -> list[tuple[float, float, float]]:
     """Horizontal edges of a mask as (y, x from, x to), neighbours joined into one."""
     rows, columns = mask.shape
     padded = np.zeros((rows + 2, columns), dtype=bool)

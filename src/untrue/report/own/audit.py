@@ -6,9 +6,9 @@ import csv
 import io
 
 import numpy as np
-import numpy.typing as npt
 
 import untrue
+from untrue.array_types import FloatArray, IntArray
 from untrue.metrics import Cells
 from untrue.report.document.confusion_figure import CellExamples, Confusion, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
@@ -232,7 +232,7 @@ def confusions(found: AuditResult) -> Table:
     )
 
 
-def dense_counts(cells: Cells) -> npt.NDArray[np.float64]:
+def dense_counts(cells: Cells) -> FloatArray:
     """The whole confusion matrix (k, k)."""
     counts = np.zeros((cells.n_classes, cells.n_classes))
     counts[cells.true, cells.predicted] = cells.count
@@ -271,9 +271,7 @@ def reliability_figure(found: AuditResult) -> Curves:
     )
 
 
-def _blocks(
-    groups: npt.NDArray[np.int64], names: tuple[str, ...]
-) -> tuple[tuple[str, int, int], ...]:
+def _blocks(groups: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, int, int], ...]:
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     ends = [*starts[1:].tolist(), len(groups)]
     return tuple(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from untrue.array_types import BoolArray
 from untrue.metrics import Interval, Summary
-from untrue.metrics.inputs import BoolArray
 from untrue.penalty import FormulaPenalty
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Column, Table

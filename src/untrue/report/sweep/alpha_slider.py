@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from untrue.lab.records import Counts, RunResult
+from untrue.array_types import IntArray
+from untrue.lab.records import RunResult
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.steps import ConfusionSteps, Step
 from untrue.report.sweep.arms import Arm, Arms
@@ -40,7 +40,7 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
         return None
     zone = treated.config.penalty.mask(collected.info)
 
-    def sentence(loss: str, counts: Counts) -> str:
+    def sentence(loss: str, counts: IntArray) -> str:
         errors = int(counts.sum() - counts.trace())
         return f"{loss}: {int(counts[zone].sum())} of {errors} errors are in the zone"
 
@@ -72,7 +72,7 @@ def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
     inside = group[:, None] == group[None, :]
     ends = np.cumsum([0, *(len(members) for _, members in info.groups)]).tolist()
 
-    def sentence(loss: str, counts: Counts) -> str:
+    def sentence(loss: str, counts: IntArray) -> str:
         errors = int(counts.sum() - counts.trace())
         mild = int(counts[inside].sum() - counts.trace())
         return f"{loss}: {mild} of {errors} errors stay in the right super-class"
@@ -104,7 +104,7 @@ def _slider(
     arms: Arms,
     found: Found,
     seeds: set[int],
-    sentence: Callable[[str, Counts], str],
+    sentence: Callable[[str, IntArray], str],
     figure: Callable[[tuple[Panel, ...]], Confusion],
 ) -> ConfusionSteps | None:
     alphas = _finished(found, arms, seeds)
@@ -129,6 +129,6 @@ def _finished(found: Found, arms: Arms, seeds: set[int]) -> list[float]:
     )
 
 
-def _summed(by_seed: dict[int, RunResult], seeds: set[int]) -> npt.NDArray[np.int64]:
-    total: npt.NDArray[np.int64] = np.sum([by_seed[seed].confusion for seed in seeds], axis=0)
+def _summed(by_seed: dict[int, RunResult], seeds: set[int]) -> IntArray:
+    total: IntArray = np.sum([by_seed[seed].confusion for seed in seeds], axis=0)
     return total

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.lab.records import RunResult
 from untrue.losses.registry import style_of
 from untrue.metrics import Interval
@@ -132,5 +132,5 @@ def runs(collected: Collected, arm: Arm) -> dict[int, RunResult]:
     return found
 
 
-def as_float(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def as_float(counts: IntArray) -> FloatArray:
     return counts.astype(np.float64)

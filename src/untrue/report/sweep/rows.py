@@ -16,19 +16,11 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from untrue import metrics
+from untrue.array_types import BoolArray, IntArray
 from untrue.lab.experiments import EXPERIMENTS
-from untrue.lab.records import (
-    Counts,
-    DatasetInfo,
-    Decision,
-    PenaltySpec,
-    RunConfig,
-    RunResult,
-    Sweep,
-)
+from untrue.lab.records import DatasetInfo, Decision, PenaltySpec, RunConfig, RunResult, Sweep
 from untrue.lab.records import Rule as DecisionRule
 from untrue.lab.store import Store
 from untrue.metrics.confusion import read_confusion
@@ -204,7 +196,7 @@ def _rows(
         scored = next((spec for spec in config.score_on if spec.cells == cells), None)
         by_matrix = scored if scored is not None and scored.kind == "matrix" else None
         zone = PenaltySpec("zone", 1.0, 0.0, cells) if cells else by_matrix
-        made: list[tuple[str, str, Counts, dict[str, Any]]] = [
+        made: list[tuple[str, str, IntArray, dict[str, Any]]] = [
             ("argmax", "", result.confusion, _of_answers(result, info, zone, scored))
         ]
         made += [
@@ -300,7 +292,7 @@ def _of_answers(
     return found
 
 
-def _of_exits(result: RunResult, costs: str) -> list[tuple[str, str, Counts, dict[str, Any]]]:
+def _of_exits(result: RunResult, costs: str) -> list[tuple[str, str, IntArray, dict[str, Any]]]:
     """Of a network with several exits: each of them, and early stopping at each threshold."""
     exits = [
         ("argmax", "", each.confusion, {"exit": number, "work": each.work})
@@ -331,7 +323,7 @@ def _costs(spec: PenaltySpec) -> str:
 
 
 def _counted(
-    confusion: Counts,
+    confusion: IntArray,
     info: DatasetInfo,
     zone: PenaltySpec | None,
     charged: PenaltySpec | None,
@@ -379,7 +371,7 @@ def _counted(
 
 # Every alpha and loss of a repetition has the same costs and zones.
 @lru_cache(maxsize=1024)
-def _mask(spec: PenaltySpec, info: DatasetInfo) -> npt.NDArray[np.bool_]:
+def _mask(spec: PenaltySpec, info: DatasetInfo) -> BoolArray:
     return spec.mask(info)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.atomic_files import place_text
 from untrue.budgets import Budget, DecisionRule, ResolvedBudget, Verdict, resolve_all
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
@@ -18,7 +19,6 @@ from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, example_cells, summary
-from untrue.metrics.inputs import IntArray
 from untrue.metrics.pairing import PairedChange, paired_change
 from untrue.metrics.probabilities import bin_of, top_label
 from untrue.metrics.zones import zone_pairs

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.tools.auditing.audit import BINS
 from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import whole_table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.metrics.inputs import IntArray
+from untrue.array_types import IntArray
 
 # How many of a cell are named, and of how many cells: a page must stay small.
 NAMED = 20

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import MOST_RESAMPLES, check_count, check_seed
 from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import Cells, answer_cells, weights
 from untrue.metrics.answers import AnswerCells
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.record import HIERARCHICAL
 from untrue.metrics.resampling import resampled_ratios

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.budgets.calibration_set import check_order
 from untrue.errors import DataError, listed
-from untrue.metrics.inputs import IntArray
 from untrue.metrics.layouts import PREFIXES
 from untrue.penalty.stated import class_names, sorted_labels
 from untrue.tools.reading.columns import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.metrics.inputs import IntArray
+from untrue.array_types import IntArray
 
 
 def kept_of_each(counts: IntArray, most: int) -> IntArray:

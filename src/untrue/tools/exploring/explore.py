@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_count, check_seed
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy.super_classes import super_classes
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, penalty_over
 from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from untrue.metrics.inputs import FloatArray
+from untrue.array_types import FloatArray
 
 Codes = npt.NDArray[np.uint8]
 GREATEST = 255

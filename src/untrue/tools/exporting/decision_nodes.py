@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from untrue.array_types import FloatArray
 from untrue.decision.least_cost import cost_slack
-from untrue.metrics.inputs import FloatArray
 from untrue.tools.exporting.graph import INSIDE, Graph, onnx
 from untrue.tools.fitting.link import LEAST, Link
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.decision import decide
 from untrue.errors import DataError, UntrueError, UntrueWarning
-from untrue.metrics.inputs import FloatArray
 from untrue.optional import need
 from untrue.tools.exporting.graph import PURPOSE
 from untrue.tools.exporting.onnx_file import Exported

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.losses.registry import CROSS_ENTROPY
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty
 from untrue.tools.fitting.learners import BoosterSettings, Tell
 from untrue.training.progress import Progress

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue import boosting
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import counted
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.machine import threads
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import import_library, missing
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.reference import Loss

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number, check_seed
 from untrue.decision import decide, temperature_interval
 from untrue.losses import registry
 from untrue.metrics import confusion_cells, example_cells, summary
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import ExamplePenalty, Penalty

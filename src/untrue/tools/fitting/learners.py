@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_count, check_number
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, UntrueWarning, nearest
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split

@@ -14,11 +14,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.decision import Temperature, invert
 from untrue.decision.calibration import log_probs
 from untrue.decision.posteriors import Inverted, Loss
 from untrue.errors import DataError
-from untrue.metrics.inputs import FloatArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
 # What is not probable at all keeps a logarithm.

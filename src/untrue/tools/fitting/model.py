@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.array_types import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.learners import Predictor
 from untrue.tools.fitting.link import Link, check_finite, class_probs

@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.losses import registry
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
 from untrue.networks.weights import check_values, from_bytes, to_bytes
 from untrue.penalty import ExamplePenalty, Penalty

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.hierarchy import Hierarchy
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.stated import examples_over, formulas_over, penalty_over
@@ -47,7 +46,7 @@ class Predictions:
 
     classes: tuple[str, ...]
     predicted: IntArray
-    probs: npt.NDArray[np.float64]
+    probs: FloatArray
     ids: tuple[str, tuple[str, ...]] | None
     truth: Labels | None
     columns: Mapping[str, FloatArray] = field(default_factory=dict)

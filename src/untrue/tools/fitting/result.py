@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.metrics import Cells, Summary
-from untrue.metrics.inputs import FloatArray
 from untrue.metrics.pairing import PairedChange
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
-from untrue.metrics.inputs import IntArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import formulas_over, named_for, penalty_over, sorted_labels
 from untrue.tools.fitting.learners import BoosterSettings, Choice, Learner, choose_model

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, listed
-from untrue.metrics.inputs import IntArray
 from untrue.tools.fitting.learners import Choice, Learner
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import load_model

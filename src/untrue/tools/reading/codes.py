@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import IntArray
 from untrue.errors import DataError, UntrueWarning, listed
 from untrue.tools.reading.features import Features, Schema, Words
 
@@ -81,7 +82,7 @@ class TableCodes:
             raise DataError(f"The preprocessing of the model is not readable ({error}).") from None
 
 
-def fit_codes(features: Features, train: npt.NDArray[np.int64] | None = None) -> TableCodes:
+def fit_codes(features: Features, train: IntArray | None = None) -> TableCodes:
     """The categories of training data, each column's in sorted order; `train`: rows to look at."""
     words = features.words if train is None else [each.rows(train) for each in features.words]
     return TableCodes(

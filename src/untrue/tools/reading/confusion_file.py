@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.errors import DataError, nearest
 from untrue.input_files import read_text, reading
-from untrue.metrics.inputs import IntArray
 
 # The counts of a matrix are added up, in whole numbers of 64 bits.
 MOST_COUNT = 10**12

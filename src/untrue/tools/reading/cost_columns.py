@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from untrue.array_files import read_npz
+from untrue.array_types import FloatArray
 from untrue.errors import ArgumentError, DataError, listed, nearest
-from untrue.metrics.inputs import FloatArray
 from untrue.tools.reading.tables import TableFile, read_table
 
 # What messages call data that came as arrays.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.optional import need
 from untrue.tools.reading.tables import (
@@ -60,10 +61,10 @@ class Words:
             np.array(codes, dtype=np.int32), tuple(word for word in code if word is not None)
         )
 
-    def rows(self, chosen: npt.NDArray[np.int64]) -> Words:
+    def rows(self, chosen: IntArray) -> Words:
         return Words(self.codes[chosen], self.values)
 
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """How often each word stands in the column."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
@@ -86,20 +87,18 @@ class Features:
     words: tuple[Words, ...]
 
     @classmethod
-    def of(
-        cls, schema: Schema, numbers: npt.NDArray[np.float64], text: npt.NDArray[Any]
-    ) -> Features:
+    def of(cls, schema: Schema, numbers: FloatArray, text: npt.NDArray[Any]) -> Features:
         """From numbers (N, m), nan for missing, and text (N, c), None for missing."""
         return cls(schema, (numbers,), tuple(Words.of(column) for column in text.T.tolist()))
 
     def __len__(self) -> int:
         return len(self.words[0].codes) if self.words else sum(map(len, self.parts))
 
-    def rows(self, chosen: npt.NDArray[np.int64]) -> Features:
+    def rows(self, chosen: IntArray) -> Features:
         words = tuple(column.rows(chosen) for column in self.words)
         return Features(self.schema, (self.numbers[chosen],), words)
 
-    def blocks(self) -> Iterator[npt.NDArray[np.float64]]:
+    def blocks(self) -> Iterator[FloatArray]:
         """The numbers (n, m) of some rows after those of others, nan for missing."""
         for part in self.parts:
             yield part if isinstance(part, np.ndarray) else _block(part)
@@ -118,7 +117,7 @@ class Features:
         )
 
     @property
-    def numbers(self) -> npt.NDArray[np.float64]:
+    def numbers(self) -> FloatArray:
         """(N, m) with nan for missing."""
         if len(self.parts) == 1:
             return next(self.blocks())
@@ -137,7 +136,7 @@ class Features:
         return found
 
 
-def _block(batch: Any) -> npt.NDArray[np.float64]:
+def _block(batch: Any) -> FloatArray:
     found = np.empty((batch.num_rows, batch.num_columns))
     for j, column in enumerate(batch.columns):
         found[:, j], missing = plain_values(column, np.float64)
@@ -283,7 +282,7 @@ def _words(column: Any) -> Words:
     return Words(codes, tuple(whole.dictionary.to_pylist()))
 
 
-def check_size(values: npt.NDArray[np.float64], name: str, source: str) -> None:
+def check_size(values: FloatArray, name: str, source: str) -> None:
     """No value of a column (N,) is infinite, or so large that a mean of squares would be."""
     large = np.abs(values) > LARGEST
     if large.any():

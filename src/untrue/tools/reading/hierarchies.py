@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from untrue.array_types import IntArray
 from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import with_path
-from untrue.metrics.inputs import IntArray
 from untrue.penalty import FormulaPenalty, Penalty, TreePenalty
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, IntArray
 from untrue.errors import DataError, listed, nearest
-from untrue.metrics.inputs import IntArray
 from untrue.tools.reading.tables import where
 
 # Beyond it floats hold no more than the even numbers.
@@ -28,7 +28,7 @@ def abstained_text(classes: Sequence[str]) -> str:
     return text
 
 
-def abstained(answers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def abstained(answers: npt.NDArray[Any]) -> BoolArray:
     """(N,) Where an array of labels holds no answer: None, or the -1 of a decision rule.
 
     >>> abstained(np.array(["cat", -1, None], dtype=object)).tolist()
@@ -92,7 +92,7 @@ def plain_labels(y: Any) -> npt.NDArray[Any]:
     return labels
 
 
-def is_whole(numbers: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
+def is_whole(numbers: npt.NDArray[np.floating]) -> BoolArray:
     """Where floats are whole numbers that an integer holds exactly."""
     return np.asarray((np.abs(numbers) <= MOST_WHOLE) & (np.round(numbers) == numbers))
 

@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.budgets.calibration_set import check_order
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, listed
-from untrue.metrics.inputs import (
-    FloatArray,
-    IntArray,
-    are_names,
-    from_booleans,
-    read_labels,
-    read_scores,
-    to_numpy,
-)
+from untrue.metrics.inputs import are_names, from_booleans, read_labels, read_scores, to_numpy
 from untrue.metrics.layouts import class_rows, column_names, in_column_order
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import class_names, formulas_over, has_names, named_for, penalty_over

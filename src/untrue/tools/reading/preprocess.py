@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.errors import DataError, UntrueWarning, listed
 from untrue.optional import need
 from untrue.tools.reading.features import Features, Schema
@@ -129,9 +130,7 @@ class TablePreprocessing:
         return cls(numbers, categories)
 
 
-def _numbers(
-    preprocessing: NumberScaling, values: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _numbers(preprocessing: NumberScaling, values: FloatArray) -> FloatArray:
     missing = np.isnan(values)
     filled = np.where(missing, np.array(preprocessing.median), values)
     gaps = missing[:, list(preprocessing.gaps)].astype(np.float64)
@@ -151,7 +150,7 @@ def _numbers(
     return np.asarray(np.clip(scaled, -FARTHEST, FARTHEST))
 
 
-def _one_hot(preprocessing: CategoryEncoding, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _one_hot(preprocessing: CategoryEncoding, values: npt.NDArray[Any]) -> FloatArray:
     other = len(preprocessing.categories) if preprocessing.rare else -1
     position = {name: j for j, name in enumerate(preprocessing.categories)}
     position |= dict.fromkeys(preprocessing.rare, other)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.budgets import Budget
 from untrue.errors import ArgumentError, listed, nearest
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.arrays import number_column
 from untrue.tools.reading.sources import Source

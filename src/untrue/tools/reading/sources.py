@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import DataError
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.optional import need
 from untrue.tools.reading.codes import TableCodes, fit_codes
 from untrue.tools.reading.cost_columns import ARRAYS as ARRAYS
@@ -53,7 +53,7 @@ class Source(Protocol):
     path: Path
     kind: str
     labels: Labels | None
-    test: npt.NDArray[np.bool_] | None
+    test: BoolArray | None
 
     def __len__(self) -> int: ...
 
@@ -89,7 +89,7 @@ class TableSource:
     values: Features | None
     labels: Labels | None
     kind: str = "table"
-    test: npt.NDArray[np.bool_] | None = None
+    test: BoolArray | None = None
     file: TableFile | None = None
     schema: Schema = field(init=False)
     size: int = field(init=False)
@@ -145,7 +145,7 @@ class FolderSource:
     path: Path
     images: ImageFiles
     labels: Labels | None
-    test: npt.NDArray[np.bool_] | None = None
+    test: BoolArray | None = None
     size: int | None = None
     kind: str = "images"
 
@@ -184,7 +184,7 @@ class ArrayImages:
     pixels: npt.NDArray[Any]
     labels: Labels | None
     kind: str = "npz images"
-    test: npt.NDArray[np.bool_] | None = None
+    test: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.pixels)

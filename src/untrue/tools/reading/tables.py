@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import BoolArray
 from untrue.errors import ArgumentError, DataError, listed, nearest
 from untrue.input_files import check_regular, reading
 from untrue.optional import need
@@ -289,9 +290,7 @@ def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
     )
 
 
-def plain_values(
-    array: Any, dtype: type[Number]
-) -> tuple[npt.NDArray[Number], npt.NDArray[np.bool_] | None]:
+def plain_values(array: Any, dtype: type[Number]) -> tuple[npt.NDArray[Number], BoolArray | None]:
     """The numbers of an Arrow array of this type, and which are missing, if any are.
 
     As its `to_numpy`, which imports pandas first.

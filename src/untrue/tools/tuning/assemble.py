@@ -6,11 +6,11 @@ import math
 import time
 from typing import Any
 
+from untrue.array_types import IntArray
 from untrue.budgets import Guarantee
 from untrue.budgets.outcome import Outcome
 from untrue.budgets.shortfall import shortfall
 from untrue.metrics import confusion_cells
-from untrue.metrics.inputs import IntArray
 from untrue.metrics.pairing import paired_change
 from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.link import many_outside

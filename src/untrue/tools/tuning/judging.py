@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.budgets import ResolvedBudget, Verdict
 from untrue.budgets.family import Family
 from untrue.budgets.frontier import Path, find_paths
@@ -20,7 +21,6 @@ from untrue.budgets.outcome import Floor, Outcome, walk_paths
 from untrue.budgets.sequence import verdicts
 from untrue.errors import DataError
 from untrue.metrics import Cells, confusion_cells
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import FormulaPenalty, Penalty
 from untrue.penalty.dense import off_diagonal
 from untrue.tools.fitting.model import argmax

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from untrue.array_types import BoolArray, IntArray
 from untrue.budgets.sequence import split
 from untrue.checks import MOST_REPETITIONS, check_count, check_number, check_seed
 from untrue.errors import ArgumentError
-from untrue.metrics.inputs import IntArray
 from untrue.training.splits import Split, split_by_share
 
 
@@ -39,7 +38,7 @@ def part(
     repetitions: int,
     test_share: float,
     watch_share: float,
-    given: npt.NDArray[np.bool_] | None,
+    given: BoolArray | None,
     seed: int,
 ) -> Parts:
     """Hold out at random, and part the others by class in proportion.

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from untrue.array_types import IntArray
 from untrue.budgets import Budget, ResolvedBudget, resolve_all
 from untrue.hierarchy import Hierarchy
-from untrue.metrics.inputs import IntArray
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.link import Link
 from untrue.tools.fitting.setup import training_costs

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import FloatArray
 from untrue.budgets import Budget, Guarantee, ResolvedBudget, Verdict
 from untrue.metrics import Cells, Interval
-from untrue.metrics.inputs import FloatArray
 from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import predict

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from untrue.array_types import FloatArray
 from untrue.errors import DataError, counted
-from untrue.metrics.inputs import FloatArray
 from untrue.tools.tuning.judging import Candidate, Judge, Trial, best_of, findings
 from untrue.tools.tuning.setting import Setting
 from untrue.tools.tuning.trainer import CachingTrainer, OutOfTimeError, Recipe

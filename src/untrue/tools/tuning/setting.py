@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from untrue.array_types import FloatArray, IntArray
 from untrue.budgets import ResolvedBudget, scaled_penalty
 from untrue.budgets.scaling import scaled_formulas
 from untrue.decision import decide
-from untrue.metrics.inputs import FloatArray, IntArray
 from untrue.penalty import FormulaPenalty, Penalty
 from untrue.tools.fitting.model import argmax
 from untrue.tools.fitting.setup import PLAIN

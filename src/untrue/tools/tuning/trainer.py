@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.metrics.inputs import FloatArray, IntArray
+from untrue.array_types import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.learners import FitTask, Learner, softmax_temperature
 from untrue.tools.fitting.link import Link, class_probs
