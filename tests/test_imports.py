@@ -96,6 +96,20 @@ def test_imports_point_down_the_house_plan() -> None:
     assert not upward
 
 
+def test_the_parts_of_the_report_import_only_what_is_below_them() -> None:
+    below = {
+        "document": {"document"},
+        "runs": {"document", "runs"},
+        "sweep": {"document", "runs", "sweep"},
+        "compare": {"document", "runs", "compare"},
+        "own": {"document", "own"},
+    }
+    for part, allowed in below.items():
+        for path in (SOURCE / "report" / part).rglob("*.py"):
+            parts = {name.split(".")[2] for name in imported(path) if "untrue.report." in name}
+            assert parts <= allowed, path
+
+
 # As on a machine without these packages.
 WITHOUT = """
 import importlib.abc, sys
@@ -130,7 +144,7 @@ def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str
         "import untrue.boosting",
         "import untrue.sklearn as s; s.CostSensitiveClassifier; s.BoostedClassifier; s.cost_scorer",
         "import untrue.report.own.audit, untrue.report.own.fit, untrue.report.own.tune",
-        "import untrue.report.sweep.assemble, untrue.report.compare.chapter",
+        "import untrue.report.assemble, untrue.report.compare.chapter",
         "from untrue.losses import registry; registry.find('bilinear').strengths",
         "import untrue.cli",
     ],

@@ -17,7 +17,7 @@ from untrue.lab.design import Setup, made_from
 from untrue.lab.named_tables import SIZES, NamedTable
 from untrue.lab.records import RunConfig
 from untrue.lab.store import Store
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.rows import collect
 
 KINDS = ("normal", "ipsweep", "smurf", "rootkit", "spy")
 EACH, COPIES, TESTED = 40, 3, 20

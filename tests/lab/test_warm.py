@@ -26,7 +26,7 @@ from untrue.lab.store import FILE, Store
 from untrue.lab.training import train
 from untrue.lab.warm import KeptPlan, copy_starts, split_options, warm_plan, with_start
 from untrue.networks.weights import from_bytes, to_bytes
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.rows import collect
 from untrue.storage import entry_id
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples

@@ -123,7 +123,7 @@ def compare(
     if not done.done:
         say(console, str(done.store))
     else:
-        from untrue.report.sweep.assemble import report
+        from untrue.report.assemble import report
 
         show_report(console, report(out))
     if done.failed:

@@ -9,8 +9,8 @@ from rich.console import Console
 from untrue.input_files import visible
 
 if TYPE_CHECKING:
+    from untrue.report.assemble import Report
     from untrue.report.document.tables import Table
-    from untrue.report.sweep.assemble import Report
 
 # What a file or a pipe gets: no line of a table is cut there.
 WIDE = 240

@@ -23,6 +23,6 @@ def report(
     Markdown), rows.csv (one row per run, decision rule and zone) and report.json.
     """
     from untrue.cli.console import console, show_report
-    from untrue.report.sweep.assemble import report
+    from untrue.report.assemble import report
 
     show_report(console(), report(directory, out))

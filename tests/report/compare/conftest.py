@@ -24,7 +24,7 @@ from untrue.lab.records import (
 from untrue.lab.store import Store
 from untrue.report.compare.settings import Comparison
 from untrue.report.document.tables import Table
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.rows import collect
 from untrue.training import Settings
 
 STRENGTHS: dict[str, tuple[float, ...]] = {

@@ -14,6 +14,7 @@ from scipy import stats
 from tests.report.compare.conftest import EVERY, Fill, Zones, compared, parsed
 
 from untrue.lab.records import DatasetInfo, RunResult
+from untrue.report.assemble import report
 from untrue.report.compare.figures import facets, overview
 from untrue.report.compare.sentences import finding
 from untrue.report.compare.tables import (
@@ -23,7 +24,6 @@ from untrue.report.compare.tables import (
 from untrue.report.document import matplotlib_figures, plotly_figures
 from untrue.report.document.figures import Facets
 from untrue.report.document.prose import prose
-from untrue.report.sweep.assemble import report
 
 
 def names(folder: Path) -> set[str]:

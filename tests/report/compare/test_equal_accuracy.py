@@ -19,7 +19,7 @@ from untrue.report.compare.equal_accuracy import (
     once_table,
 )
 from untrue.report.compare.settings import CE, COST, Comparison, below
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.rows import collect
 
 K = 4
 INFO = DatasetInfo("made-up", tuple("abcd"), (), "x", 400, 400)

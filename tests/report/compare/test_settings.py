@@ -17,8 +17,8 @@ from untrue.lab.records import DatasetInfo, Decision, PenaltySpec, RunResult, Sw
 from untrue.lab.store import Store
 from untrue.metrics import Interval
 from untrue.report.compare.settings import COST, TOTAL, Comparison, above, below, decided, named
-from untrue.report.sweep.arms import Arm
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.arms import Arm
+from untrue.report.runs.rows import collect
 
 Fill = Callable[..., Sweep]
 Zones = Callable[[DatasetInfo, int], Callable[[int], PenaltySpec]]

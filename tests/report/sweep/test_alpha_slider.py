@@ -15,10 +15,10 @@ from untrue.lab.store import Store
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.page import Page, Section, write
 from untrue.report.document.steps import ConfusionSteps, Step
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import runs
+from untrue.report.runs.rows import Collected, collect
 from untrue.report.sweep.alpha_slider import hierarchy_slider, zone_slider
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import runs
-from untrue.report.sweep.rows import Collected, collect
 
 Fill = Callable[..., Sweep]
 LOSSES = ("bilinear", "log-bilinear")

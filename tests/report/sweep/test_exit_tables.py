@@ -15,7 +15,7 @@ from benchmarks.reproduction import keep
 
 from untrue.lab.records import DatasetInfo
 from untrue.lab.store import Store
-from untrue.report.sweep.rows import collect, to_csv
+from untrue.report.runs.rows import collect, to_csv
 
 
 @pytest.fixture

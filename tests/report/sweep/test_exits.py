@@ -10,12 +10,12 @@ import pytest
 
 from untrue.lab.records import DatasetInfo, RunResult
 from untrue.lab.store import Store
+from untrue.report.assemble import report
 from untrue.report.document.figures import Curves
+from untrue.report.runs.arms import Arms
+from untrue.report.runs.chapters import Chapter
+from untrue.report.runs.rows import Collected, collect
 from untrue.report.sweep import exits
-from untrue.report.sweep.arms import Arms
-from untrue.report.sweep.assemble import report
-from untrue.report.sweep.chapters import Chapter
-from untrue.report.sweep.rows import Collected, collect
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from untrue.errors import DataError
 from untrue.lab.records import Confidence
 from untrue.lab.store import FILE, Store
 from untrue.report.document.tables import Table
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.rows import collect
 from untrue.report.sweep.zone_tables import shown_size
 from untrue.report.sweep.zones import chapter
 

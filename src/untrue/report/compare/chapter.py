@@ -18,9 +18,9 @@ from untrue.report.compare.tables import (
     settings_table,
     short_table,
 )
-from untrue.report.sweep.arms import numbers
-from untrue.report.sweep.chapters import Block, Chapter, FoldedItems, Item
-from untrue.report.sweep.rows import Collected
+from untrue.report.runs.arms import numbers
+from untrue.report.runs.chapters import Block, Chapter, FoldedItems, Item
+from untrue.report.runs.rows import Collected
 
 TITLE = "Which method to use for these costs"
 

@@ -17,7 +17,7 @@ from untrue.report.compare.settings import (
     strength,
 )
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm
+from untrue.report.runs.arms import Arm
 
 # Percentage points of accuracy that may be lost, against the most probable class of plain ce.
 TOLERANCES = (0.0, 0.5, 1.0)

@@ -18,8 +18,8 @@ from untrue.report.document.figures import (
     Point,
     Series,
 )
-from untrue.report.sweep.arms import Arm
-from untrue.report.sweep.chapters import plain
+from untrue.report.runs.arms import Arm
+from untrue.report.runs.chapters import plain
 
 # A setting this many times as bad as both decisions of cross-entropy is not in the picture: one
 # collapsed model would press all others into a corner. Costlier than doing nothing is far already.

@@ -21,8 +21,8 @@ from untrue.report.compare.settings import (
     named,
     strength,
 )
-from untrue.report.sweep.arms import Arm
-from untrue.report.sweep.chapters import as_text
+from untrue.report.runs.arms import Arm
+from untrue.report.runs.chapters import as_text
 
 FEW = (
     "Two repetitions have intervals so wide (12.7 standard errors) that hardly any difference can "

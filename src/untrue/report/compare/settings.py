@@ -16,8 +16,8 @@ from untrue.lab.records import PenaltySpec
 from untrue.losses import registry
 from untrue.metrics import Interval
 from untrue.metrics.intervals import mean_interval, paired_interval
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.rows import Collected
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.rows import Collected
 
 TOTAL, COST = "total_error_pct", "expected_cost"
 CE = registry.CROSS_ENTROPY

@@ -14,7 +14,7 @@ from untrue.report.compare.settings import (
     strength,
 )
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm
+from untrue.report.runs.arms import Arm
 
 
 def columns(comparison: Comparison) -> tuple[Column, ...]:

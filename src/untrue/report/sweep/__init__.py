@@ -1,1 +1,1 @@
-"""The report of the paper's experiments: from the rows of a store to chapters."""
+"""Chapters of the paper's experiments."""

@@ -10,9 +10,9 @@ from untrue.array_types import IntArray
 from untrue.lab.records import RunResult
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.steps import ConfusionSteps, Step
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import as_float, runs
-from untrue.report.sweep.rows import Collected
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import as_float, runs
+from untrue.report.runs.rows import Collected
 
 BASE = Arm("cross-entropy", 0.0, "argmax")
 Found = dict[tuple[str, float], dict[int, RunResult]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.runs.arms import Arm, Arms
 
 CONFIDENCE = (
     ("zone_error_confidence_pct", "confidence of costly errors (%)", ".1f"),

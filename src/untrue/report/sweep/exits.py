@@ -9,9 +9,9 @@ from untrue.metrics import Interval
 from untrue.metrics.intervals import mean_interval
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import Chapter, Item, as_text, plain, repetitions
-from untrue.report.sweep.rows import Collected
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import Chapter, Item, as_text, plain, repetitions
+from untrue.report.runs.rows import Collected
 
 # (measure, what it is called, what to see in its figure)
 MEASURES = (

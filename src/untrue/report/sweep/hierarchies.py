@@ -7,9 +7,8 @@ import numpy as np
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.alpha_slider import hierarchy_slider
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import (
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import (
     Chapter,
     Item,
     against_alpha,
@@ -19,9 +18,10 @@ from untrue.report.sweep.chapters import (
     repetitions,
     runs,
 )
+from untrue.report.runs.rows import Collected
+from untrue.report.sweep.alpha_slider import hierarchy_slider
 from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import SOURCE, published_value
-from untrue.report.sweep.rows import Collected
 
 # (measure, what it is called, what to see in its figure)
 MEASURES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import (
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import (
     Chapter,
     Item,
     as_text,
@@ -13,9 +13,9 @@ from untrue.report.sweep.chapters import (
     plain,
     repetitions,
 )
+from untrue.report.runs.rows import Collected
 from untrue.report.sweep.hierarchies import paper_name
 from untrue.report.sweep.published import SOURCE, published_value
-from untrue.report.sweep.rows import Collected
 
 MEASURES = (
     ("accuracy_pct", "accuracy", "the accuracy of the model on all classes"),

@@ -7,9 +7,9 @@ import math
 from untrue.errors import DataError
 from untrue.metrics import Interval
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.sweep.arms import Arm, Arms
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.rows import Collected
 from untrue.report.sweep.published import published_value
-from untrue.report.sweep.rows import Collected
 
 # What an alpha may cost in total error, in percentage points, to be shown as "after".
 TOLERANCE = 1.0

@@ -6,9 +6,8 @@ from untrue.losses.registry import style_of
 from untrue.report.document.confusion_figure import Confusion, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.styles import LEAST_COST_STYLE
-from untrue.report.sweep.alpha_slider import zone_slider
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.chapters import (
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.chapters import (
     Block,
     Chapter,
     Item,
@@ -19,9 +18,10 @@ from untrue.report.sweep.chapters import (
     repetitions,
     runs,
 )
+from untrue.report.runs.rows import Collected
+from untrue.report.sweep.alpha_slider import zone_slider
 from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import published_value
-from untrue.report.sweep.rows import Collected
 from untrue.report.sweep.zone_tables import TOLERANCE, best, short, shown_size, table
 
 ERRORS = Axis("test errors in the zone (images)", from_zero=True)

@@ -15,7 +15,7 @@ import pytest
 from untrue import metrics
 from untrue.lab.records import Confidence, DatasetInfo, Sweep, Validated
 from untrue.lab.store import Store
-from untrue.report.sweep.rows import Collected, collect, to_csv
+from untrue.report.runs.rows import Collected, collect, to_csv
 
 
 def collected(folder: Path) -> Collected:

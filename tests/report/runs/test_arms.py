@@ -10,8 +10,8 @@ import pytest
 
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import Store
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.rows import collect
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.rows import collect
 
 
 def arms_of(folder: Path) -> Arms:

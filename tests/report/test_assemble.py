@@ -15,7 +15,7 @@ import pytest
 from untrue.errors import DataError
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import FILE, Store
-from untrue.report.sweep.assemble import Report, report
+from untrue.report.assemble import Report, report
 from untrue.storage import StorageError
 
 Fill = Callable[..., Sweep]

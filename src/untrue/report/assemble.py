@@ -17,11 +17,11 @@ from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
 from untrue.report.document.tables import Column, Table
+from untrue.report.runs.arms import Arm, Arms, numbers
+from untrue.report.runs.chapters import Chapter
+from untrue.report.runs.rows import Collected, Row, collect, to_csv
 from untrue.report.sweep import exits, hierarchies, small_samples, zones
-from untrue.report.sweep.arms import Arm, Arms, numbers
-from untrue.report.sweep.chapters import Chapter
 from untrue.report.sweep.published import SOURCE
-from untrue.report.sweep.rows import Collected, Row, collect, to_csv
 from untrue.tools.fitting.learners import BOOSTERS
 
 CHAPTERS = {

@@ -17,8 +17,8 @@ from untrue.report.document.page import Folded, Part, Section
 from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Column, Table
-from untrue.report.sweep.arms import Arm, Arms
-from untrue.report.sweep.rows import Collected
+from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.rows import Collected
 
 
 @dataclass(frozen=True, slots=True)

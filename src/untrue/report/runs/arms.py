@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from untrue.metrics import Interval
 from untrue.metrics.intervals import mean_interval, paired_interval
-from untrue.report.sweep.rows import Row, Rule
+from untrue.report.runs.rows import Row, Rule
 
 NAMES = {"cross-entropy": "baseline"}
 
