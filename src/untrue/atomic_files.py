@@ -126,18 +126,25 @@ def restore(path: Path) -> None:
             os.close(lock)
 
 
-def check_place(path: Path, *inputs: Path | None) -> None:
-    """The folder that `path` goes into exists, and `path` is none of the files that are read."""
+def check_place(path: Path, *inputs: Path | None, overwrite: bool = False) -> None:
+    """A file that a command is asked to write, checked before the work. The rule of all commands:
+
+    its folder is there and can be written to; it is none of the files that are read; and what is
+    there already is replaced only with `overwrite`, a folder never.
+    """
     if not path.parent.is_dir():
         raise ArgumentError(_no_folder(path))
-    check_not_read(path, *inputs)
-
-
-def check_not_read(path: Path, *inputs: Path | None) -> None:
-    """`path` is none of the files that are read."""
     for read in inputs:
         if read is not None and path.resolve() == read.resolve():
             raise ArgumentError(f"{path} is read by this command; name another file to write.")
+    if path.is_dir():
+        raise ArgumentError(f"{path} is a folder; name a file to write.")
+    if os.path.lexists(path) and not overwrite:
+        raise ArgumentError(
+            f"{path} is there already; add --overwrite to replace it, or name another place."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise ArgumentError(f"{path} cannot be written: {path.parent} is a folder to read only.")
 
 
 def _no_folder(path: Path) -> str:

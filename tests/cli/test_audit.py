@@ -269,8 +269,13 @@ def test_budgets_get_a_verdict_and_a_broken_one_an_exit_code(
     assert "30 of 100 predictions (30 %)" in Path("loans-audit/page.html").read_text()
     made = json.loads(Path("loans-audit/audit.json").read_text())["budgets"]
     assert [(row["ruling"], row["errors"], row["of"]) for row in made] == [("broken", 30, 100)]
-    assert exit_code([*common, "--budget", "good->bad <= 50%", "--budget", "bad->good <= 80%"]) == 0
-    assert exit_code([*common, "--budget", "good>bad"]) == 2
+    assert (
+        exit_code(
+            [*common, "--budget", "good->bad <= 50%", "--budget", "bad->good <= 80%", "--overwrite"]
+        )
+        == 0
+    )
+    assert exit_code([*common, "--budget", "good>bad", "--overwrite"]) == 2
 
 
 def test_it_never_writes_over_what_it_reads(folder: Path) -> None:

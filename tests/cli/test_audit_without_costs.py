@@ -115,7 +115,7 @@ def test_answers_that_are_nodes_hint_at_the_hierarchy(capsys: pytest.CaptureFixt
     assert "a node of a hierarchy (`untrue predict --decide node`), add --hierarchy FILE" in error
     assert exit_code(["audit", "nodes.csv", "--budget", "tumour->benign <= 50%"]) in (0, 1)
     assert "answers that are never the truth: ill; if they are nodes" in capsys.readouterr().out
-    assert exit_code(["audit", "nodes.csv", "--hierarchy", "tree.csv"]) == 0
+    assert exit_code(["audit", "nodes.csv", "--hierarchy", "tree.csv", "--overwrite"]) == 0
     assert "answers at nodes of a hierarchy" in capsys.readouterr().out
 
 

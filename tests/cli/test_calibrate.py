@@ -72,7 +72,7 @@ def test_of_two_classes_one_column_will_do(
     # Without a truth of its own, a file has the classes of the other.
     single.drop(columns="truth").to_csv("new.csv", index=False)
     for held_out in ("single.csv", "p.csv") if not option else ("single.csv",):
-        words = ["calibrate", "new.csv", *option, "--on", held_out, "--out", "n.csv"]
+        words = ["calibrate", "new.csv", *option, "--on", held_out, "--out", "n.csv", "--overwrite"]
         assert exit_code(words) == 0
         again = pd.read_csv("n.csv")
         assert list(again) == [column]

@@ -109,7 +109,10 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
     assert "cross-entropy" not in shown
     assert "bilinear, alpha 0.5" in shown
     assert exit_code(["fit", "wine.csv", *words]) == 2
-    assert "m holds a model already; add `overwrite=True` (--overwrite)." in capsys.readouterr().err
+    assert (
+        "m holds a model already; add --overwrite (`overwrite=True`) to replace it"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_labels_and_probabilities_come_in_order_and_are_audited_as_they_are(fold
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "178 predictions, decided by least expected cost\np.csv\n"
     lines = (folder / "p.csv").read_text().splitlines()
-    assert lines[0] == '"truth","predicted","prob_wine 0","prob_wine 1","prob_wine 2"'
-    truth = [line.split(",")[0].strip('"') for line in lines[1:]]
+    assert lines[0] == "truth,predicted,prob_wine 0,prob_wine 1,prob_wine 2"
+    truth = [line.split(",")[0] for line in lines[1:]]
     assert truth == ["wine 0"] * 59 + ["wine 1"] * 71 + ["wine 2"] * 48
     done = run_untrue("audit", "p.csv", "--penalty", "model/penalty.json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")

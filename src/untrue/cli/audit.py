@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from untrue.atomic_files import check_not_read
+from untrue.atomic_files import check_place
 from untrue.cli import options
 from untrue.errors import ArgumentError
 
@@ -68,6 +68,7 @@ def audit(
         Path | None,
         typer.Option(help="Folder of the page; else NAME-audit in the working directory."),
     ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Show what the mistakes in a file of predictions cost, and where they are.
 
@@ -90,8 +91,8 @@ def audit(
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
-    for name in WRITTEN:
-        check_not_read(folder / name, predictions, penalty, rule, hierarchy)
+    for name in WRITTEN if folder.exists() else ():
+        check_place(folder / name, predictions, penalty, rule, hierarchy, overwrite=overwrite)
     if penalty is not None and rule is not None:
         raise ArgumentError("Give either --penalty or --rule, which brings its own costs.")
     if not (penalty or rule or budget or hierarchy):

@@ -38,6 +38,7 @@ def calibrate(
     probs: options.Probs = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Calibrate the probabilities in a file, so that they match how often the answers are right.
 
@@ -49,7 +50,7 @@ def calibrate(
     from untrue.tools.auditing.calibration import calibrate_file, trust
     from untrue.tools.writing import check_table_target
 
-    check_table_target(out, predictions, on)
+    check_table_target(out, predictions, on, overwrite=overwrite)
     found = calibrate_file(
         predictions,
         out,

@@ -64,6 +64,7 @@ def control(
     page: Annotated[
         Path | None, typer.Option(help="The page, .html; else beside the rule.")
     ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Find the decision rule that keeps your error budgets, with a guarantee, for any model.
 
@@ -86,9 +87,7 @@ def control(
     for path, ending, option in ((out, ".json", "--out"), (beside, ".html", "--page")):
         if path.suffix.lower() != ending:
             raise ArgumentError(f"`{option}` must end in {ending}; got {path}.")
-        if path.is_dir():
-            raise ArgumentError(f"`{option}` must be a file; {path} is a folder.")
-        check_place(path, predictions, penalty, hierarchy)
+        check_place(path, predictions, penalty, hierarchy, overwrite=overwrite)
     found = control_file(
         predictions,
         budgets=budget,

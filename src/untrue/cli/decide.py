@@ -28,6 +28,7 @@ def decide(
     probs: options.Probs = None,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Answer by a decision rule: the file with one column more.
 
@@ -38,7 +39,7 @@ def decide(
     from untrue.tools.deciding.decided import decide_file
     from untrue.tools.writing import check_table_target
 
-    check_table_target(out, data, rule)
+    check_table_target(out, data, rule, overwrite=overwrite)
     loaded = DecisionRule.load(rule)
     found = decide_file(
         loaded,

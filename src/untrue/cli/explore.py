@@ -45,6 +45,7 @@ def explore(
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
     classes: options.Classes = None,
     delimiter: options.Delimiter = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Write a page in which you change what mistakes cost and see at once which answers change.
 
@@ -56,9 +57,9 @@ def explore(
     from untrue.report.own.explore.page import carried, explore_page
     from untrue.tools.exploring.explore import explore as read
 
-    check_place(out, predictions, penalty, hierarchy)
-    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
+    if out.suffix.lower() not in (".html", ".htm"):
         raise ArgumentError(f"`--out` must be a file that ends in .html; got {out}.")
+    check_place(out, predictions, penalty, hierarchy, overwrite=overwrite)
     found = read(
         predictions,
         penalty=None if penalty is None else Penalty.load(penalty),

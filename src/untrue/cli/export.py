@@ -33,6 +33,7 @@ def export(
         Path | None,
         typer.Option(help="Data to compare with `untrue predict`; else drawn at random."),
     ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Write a fitted model and its decision as one ONNX graph, from raw values to answers.
 
@@ -43,7 +44,7 @@ def export(
         raise ArgumentError(f"`--format` must be {' or '.join(FORMATS)}; got {form!r}.")
     from untrue.tools.exporting.onnx_file import check_onnx_target, export_onnx, write_onnx
 
-    check_onnx_target(out, model)
+    check_onnx_target(out, model, overwrite=overwrite)
     from untrue.penalty import Penalty
     from untrue.tools.exporting.onnx_check import check_onnx
     from untrue.tools.fitting.model_folder import load_model

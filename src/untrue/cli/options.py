@@ -297,4 +297,4 @@ Model = Annotated[
 ]
 Rounds = Annotated[int | None, training("Rounds, at most (boosted trees).")]
 ModelFolder = Annotated[Path, typer.Option(help="The folder to write the model into.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there already.")]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from untrue.cli import options
 from untrue.errors import ArgumentError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ def show(
         Path | None, typer.Option(help="Write the whole matrix as a page here too.")
     ] = None,
     classes: Names = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Print what each mistake costs: the matrix, or of many classes the costliest mistakes."""
     from untrue.atomic_files import check_place, place_text
@@ -37,11 +39,12 @@ def show(
     from untrue.report.own.penalty import cost_tables, penalty_page
     from untrue.tools.penalty_templates import split_names
 
-    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     if html is not None:
-        check_place(html, file)
         if html.suffix.lower() not in (".html", ".htm"):
             raise ArgumentError(f"`--html` must end in .html; got {html}.")
+        check_place(html, file, overwrite=overwrite)
+    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
+    if html is not None:
         place_text(html, penalty_page(penalty, name=file.name))
     where = console()
     say(where, f"{file}: {penalty!r}")
@@ -80,17 +83,14 @@ def convert(
     source: File,
     target: Annotated[Path, typer.Argument(help="The file to write; its ending sets the format.")],
     classes: Names = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
-    ] = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.atomic_files import check_place
     from untrue.penalty import Penalty
     from untrue.tools.penalty_templates import split_names
 
-    check_free(target, overwrite=overwrite)
-    check_place(target, source)
+    check_place(target, source, overwrite=overwrite)
     penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
     typer.echo(penalty.save(target))
 
@@ -112,19 +112,16 @@ def new(
         float, typer.Option(help="With --ordinal: a mistake costs its steps to this power.")
     ] = 1.0,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
-    ] = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
     from untrue.atomic_files import check_place, place_text
     from untrue.tools.penalty_templates import split_names, template
     from untrue.tools.reading.hierarchies import read_hierarchy
 
-    check_free(out, overwrite=overwrite)
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
-    check_place(out, hierarchy)
+    check_place(out, hierarchy, overwrite=overwrite)
     names = split_names(classes) if classes else None
     known_hierarchy = read_hierarchy(hierarchy, classes=names) if hierarchy else None
     typer.echo(place_text(out, template(names, known_hierarchy, ordinal=ordinal, power=power)))
@@ -153,9 +150,7 @@ def suggest(
         float, typer.Option(help="The costliest mistake; the cheapest costs 1.")
     ] = 5,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.csv"),
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
-    ] = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Suggest a starting matrix from a confusion matrix and the costs you know."""
     from untrue.atomic_files import check_place
@@ -166,8 +161,7 @@ def suggest(
     from untrue.tools.penalty_templates import suggest as suggestion
     from untrue.tools.reading.confusion_file import read_confusion_csv
 
-    check_free(out, overwrite=overwrite)
-    check_place(out, confusion)
+    check_place(out, confusion, overwrite=overwrite)
     names, counts = read_confusion_csv(confusion)
     rules = [parse_rule(text) for text in rule or []]
     found = suggestion(names, counts, rules, by=by, greatest=greatest)
@@ -182,8 +176,3 @@ def suggest(
         )
     say(where, "A starting point, not an answer: change what you know better, then check it.")
     say(where, str(saved))
-
-
-def check_free(path: Path, *, overwrite: bool) -> None:
-    if path.exists() and not overwrite:
-        raise ArgumentError(f"{path} is there already; name another file or add --overwrite.")

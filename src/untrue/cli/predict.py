@@ -50,6 +50,7 @@ def predict(
     out: Annotated[Path, typer.Option(help="The file to write, .csv or .parquet.")] = Path(
         "predictions.csv"
     ),
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Label data with a fitted model: labels and probabilities, in the order of the data.
 
@@ -57,7 +58,7 @@ def predict(
     """
     from untrue.tools.writing import check_table_target
 
-    check_table_target(out, data, penalty, hierarchy)
+    check_table_target(out, data, penalty, hierarchy, overwrite=overwrite)
     from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import load_model
     from untrue.tools.fitting.predict import default_decision, read_data, write_predictions

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from untrue.cli import options
+
 app = typer.Typer()
 
 
@@ -16,13 +18,15 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Where to write; else into the directory itself.")
     ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Draw the figures, tables and page of a sweep, finished or not.
 
     Writes report.html (one page that needs no network), figures/ (SVG and PNG), tables/ (CSV and
-    Markdown), rows.csv (one row per run, decision rule and zone) and report.json.
+    Markdown), rows.csv (one row per run, decision rule and zone) and report.json. In the directory
+    itself they are drawn anew each time; elsewhere they replace files with --overwrite only.
     """
     from untrue.cli.console import console, show_report
     from untrue.report.assemble import report
 
-    show_report(console(), report(directory, out))
+    show_report(console(), report(directory, out, overwrite=overwrite))

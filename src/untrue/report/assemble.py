@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import untrue
+from untrue.atomic_files import check_place
 from untrue.errors import DataError, listed
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.store import Store, run_entry
@@ -54,10 +56,14 @@ class Report:
     notes: tuple[str, ...]
 
 
-def report(directory: str | Path, out: str | Path | None = None) -> Report:
+def report(
+    directory: str | Path, out: str | Path | None = None, *, overwrite: bool = False
+) -> Report:
     """Read the store in `directory` and write page, figures, tables and rows to `out`.
 
-    `out` is `directory` when not given. A sweep that is not finished is reported as far as it is.
+    `out` is `directory` when not given, and what was drawn there before is replaced; in any other
+    folder files are replaced only with `overwrite`. A sweep that is not finished is reported as far
+    as it is.
     """
     place = Path(directory if out is None else out)
     with Store.read(directory) as store:
@@ -72,6 +78,10 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
         reason = " ".join(notes) or "No experiment was started in it."
         raise DataError(f"No finished run in {directory} yet. {reason}")
     chapters = [CHAPTERS[sweep.kind](sweep, _stem(sweep)) for sweep in shown]
+    if place.is_dir() and not place.samefile(directory):
+        for path in _files(place, chapters):
+            if path.parent.is_dir():
+                check_place(path, overwrite=overwrite)
     written = [write_text(place / "rows.csv", to_csv(row for sweep in shown for row in sweep.rows))]
     for item in (item for chapter in chapters for item in chapter.items()):
         if isinstance(item.part, Table):
@@ -93,6 +103,15 @@ def report(directory: str | Path, out: str | Path | None = None) -> Report:
         short=tuple(chapter.short for chapter in chapters),
         notes=notes,
     )
+
+
+def _files(place: Path, chapters: Sequence[Chapter]) -> Iterator[Path]:
+    """What a report of these chapters writes into `place`."""
+    yield from (place / name for name in ("report.html", "report.json", "rows.csv"))
+    for item in (item for chapter in chapters for item in chapter.items()):
+        table = isinstance(item.part, Table)
+        for ending in ("csv", "md") if table else ("svg", "png"):
+            yield place / ("tables" if table else "figures") / f"{item.stem}.{ending}"
 
 
 def _stem(collected: Collected) -> str:

@@ -130,13 +130,13 @@ def write_onnx(exported: Exported, path: Path) -> Path:
     return place_bytes(path, exported.content)
 
 
-def check_onnx_target(out: Path, model: Path) -> None:
+def check_onnx_target(out: Path, model: Path, *, overwrite: bool = False) -> None:
     """A file that a graph can be written to, outside the model's own folder."""
-    check_place(out)
     if out.suffix.lower() != ".onnx":
         raise ArgumentError(f"`--out` must end in .onnx; got {out}.")
     if out.resolve().is_relative_to(model.resolve()):
         raise ArgumentError(f"`--out` must lie outside the model's folder {model}; got {out}.")
+    check_place(out, overwrite=overwrite)
 
 
 def _check_size(model: Model) -> None:

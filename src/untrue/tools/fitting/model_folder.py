@@ -94,7 +94,10 @@ def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path
             "another folder."
         )
     if not overwrite:
-        raise ArgumentError(f"{folder} holds a model already; add `overwrite=True` (--overwrite).")
+        raise ArgumentError(
+            f"{folder} holds a model already; add --overwrite (`overwrite=True`) to replace it, or "
+            "name another folder."
+        )
 
 
 def foreign_file(folder: Path) -> Path | None:
