@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import untrue
-from untrue import Penalty, boosting, decide
+from untrue import Penalty, boosting, decide, posterior
 from untrue.errors import ArgumentError, DataError
 from untrue.sklearn import BoostedClassifier
 
@@ -100,8 +100,23 @@ def test_it_answers_with_labels_and_probabilities_of_several_classes(trees: Any)
     probs = model.predict_proba(digits)
     assert probs.shape == (len(names), 10)
     np.testing.assert_allclose(probs.sum(1), 1.0)
-    np.testing.assert_array_equal(model.predict(digits), model.classes_[decide(probs, costs)])
+    once = decide(posterior(probs, costs, 0.5), costs)
+    np.testing.assert_array_equal(model.predict(digits), model.classes_[once])
     assert model.score(digits, names) > 0.9
+
+
+@pytest.mark.parametrize("trees", TREES)
+def test_costs_in_the_loss_do_not_count_again_in_the_decision(trees: Any) -> None:
+    """Nothing can be learned but the shares of the classes, so the cheapest answer is known."""
+    costs = np.array([[0.0, 1.0, 20.0], [1.0, 0.0, 20.0], [10.0, 2.0, 0.0]])
+    labels = np.repeat([0, 1, 2], [780, 40, 180])
+    nothing = np.tile([0.0, 1.0], 500)[:, None]
+    assert (np.bincount(labels) @ costs).argmin() == 1
+    model = BoostedClassifier(trees, costs, alpha=0.5, decision="cost").fit(nothing, labels)
+    assert set(model.predict(nothing)) == {1}
+    assert set(decide(model.predict_proba(nothing), model.penalty_)) == {0}
+    with pytest.raises(ArgumentError, match=r'`alpha` must be below 1 with `decision="cost"`'):
+        model.set_params(alpha=1.0).fit(nothing, labels)
 
 
 def test_it_grows_the_trees_of_the_bare_objective() -> None:

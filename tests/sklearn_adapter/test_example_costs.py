@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from untrue import Penalty, decide
+from untrue import Penalty, decide, posterior
 from untrue.errors import ArgumentError, PenaltyError
 from untrue.penalty import FormulaPenalty
 from untrue.sklearn import (
@@ -108,9 +108,8 @@ def test_metacost_relabels_and_the_network_decides_by_them() -> None:
     network = BilinearClassifier(FORMULA, decision="cost", hidden=(), random_state=0)
     network.fit(X, Y, cost_columns=AMOUNT)
     assert network.penalty_.cost("fraud", "fair") == pytest.approx(AMOUNT[Y == "fraud"].mean())
-    np.testing.assert_array_equal(
-        network.predict(X, cost_columns=AMOUNT), by_hand(network.predict_proba(X))
-    )
+    behind = posterior(network.predict_proba(X), network.penalty_, 0.5)
+    np.testing.assert_array_equal(network.predict(X, cost_columns=AMOUNT), by_hand(behind))
 
 
 def test_a_scorer_charges_each_example_its_own_cost() -> None:
@@ -141,6 +140,8 @@ def test_folds_get_their_part_of_the_columns_by_metadata_routing() -> None:
             ):
                 each = FORMULA.per_example({"amount": AMOUNT[test]})
                 probs = fitted.predict_proba(X[test])[:, ::-1]  # in the order of the penalty
+                if estimator is boosted:
+                    probs = posterior(probs, each, 0.5)
                 answers = np.array(["fraud", "fair"])[decide(probs, each)]
                 cost = each.costs(Y[test].tolist(), answers.tolist()).mean()
                 assert score == pytest.approx(-cost)

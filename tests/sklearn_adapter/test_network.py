@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import untrue
-from untrue import Penalty
+from untrue import Penalty, decide
 from untrue.errors import ArgumentError, DataError, DivergedError, PenaltyError, UntrueWarning
 from untrue.sklearn import BilinearClassifier, cost_scorer
 from untrue.sklearn.stopping import folds_of
@@ -120,6 +120,29 @@ def test_deciding_by_cost_is_the_least_expected_cost_of_its_probabilities() -> N
     likeliest = model.classes_[model.predict_proba(IRIS).argmax(1)]
     assert (model.predict(IRIS) != likeliest).any()
     np.testing.assert_array_equal(model.set_params(decision="argmax").predict(IRIS), likeliest)
+
+
+@pytest.mark.parametrize(
+    ("loss", "costs", "shares", "once", "twice"),
+    [
+        ("bilinear", [[0, 1, 20], [1, 0, 20], [10, 2, 0]], (0.78, 0.04, 0.18), 1, 0),
+        ("log-bilinear", [[0, 10, 20], [10, 0, 1], [20, 10, 0]], (0.11, 0.87, 0.02), 1, 2),
+    ],
+)
+def test_costs_in_the_loss_do_not_count_again_in_the_decision(
+    loss: Any, costs: Any, shares: Any, once: int, twice: int
+) -> None:
+    """Nothing can be learned but the shares of the classes, so the cheapest answer is known."""
+    costs = np.array(costs, float)
+    labels = np.repeat([0, 1, 2], np.multiply(shares, 1000).astype(int))
+    assert (np.bincount(labels) @ costs).argmin() == once
+    nothing = np.zeros((len(labels), 1))
+    model = BilinearClassifier(costs, loss, 0.5, (), decision="cost", random_state=0, warmup=0.0)
+    model.set_params(early_stopping=False, epochs=2000).fit(nothing, labels)
+    assert set(model.predict(nothing)) == {once}
+    assert set(decide(model.predict_proba(nothing), model.penalty_)) == {twice}
+    with pytest.raises(ArgumentError, match=r'`alpha` must be below 1 with `decision="cost"`'):
+        model.set_params(alpha=1.0).fit(nothing, labels)
 
 
 def test_alpha_is_searched_in_a_pipeline_over_a_data_frame() -> None:

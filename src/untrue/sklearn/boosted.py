@@ -12,13 +12,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
-from untrue.checks import check_choice, check_number
-from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty import ExamplePenalty
 from untrue.reference import Loss
 from untrue.sklearn.example_costs import costs_of
-from untrue.sklearn.meta import CostMetaEstimator, positions
+from untrue.sklearn.meta import CostMetaEstimator, check_decision, least_cost, positions
 
 # Options of the libraries' own losses, with what does nothing there.
 WITHOUT_EFFECT = {
@@ -52,7 +50,8 @@ class BoostedClassifier(CostMetaEstimator):
     loss        "bilinear" (`y'Ap`) or "log-bilinear" (`-y'A log(1 - p)`)
     alpha       share of the cost term, from 0 (plain cross-entropy) to 1
     decision    "argmax": `predict` gives the likeliest class. "cost": the one of least expected
-                cost. Costs then count in training and again in deciding.
+                cost, by the posterior behind the probabilities (`untrue.posterior`), so that costs
+                in the loss do not count twice; alpha below 1
     classes     where labels are codes 0, 1, ... that stand for names: the names, in their order
 
     `fit` passes on what the estimator's `fit` takes. Examples to evaluate on (`eval_set`, or
@@ -101,8 +100,7 @@ class BoostedClassifier(CostMetaEstimator):
     ) -> Self:
         """Train the trees; they get `sample_weight` and `params` too."""
         library = _library(self.estimator)
-        check_choice("decision", self.decision, ("argmax", "cost"))
-        check_number("alpha", self.alpha, 0.0, 1.0)
+        check_decision(self.decision, self.alpha)
         X, y = self._read_labels(X, y)  # noqa: N806
         if _columns(X) == 0:
             raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
@@ -209,7 +207,7 @@ class BoostedClassifier(CostMetaEstimator):
         probs = self.predict_proba(X)
         if self.decision == "cost":
             costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
-            chosen = decide(probs, costs)
+            chosen = least_cost(probs, costs, trained_by=costs, alpha=self.alpha, loss=self.loss)
         else:
             chosen = probs.argmax(axis=1)
         return np.asarray(self.classes_[chosen])

@@ -16,14 +16,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from untrue.array_types import FloatArray
 from untrue.checks import check_choice, check_count, check_number
-from untrue.decision import decide
 from untrue.errors import ArgumentError
 from untrue.losses import registry
 from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import plain_booleans, positions
+from untrue.sklearn.meta import check_decision, least_cost, plain_booleans, positions
 from untrue.sklearn.stopping import Rows, Start, Trained, folds_of, train_by_folds, train_once
 from untrue.training import Settings
 
@@ -44,8 +43,9 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     alpha               share of the cost term, from 0 (plain cross-entropy) to 1
     hidden              widths of the hidden layers; () is logistic regression
     decision            "argmax": `predict` gives the likeliest class. "cost": the one of least
-                        expected cost. Costs then count in training and again in deciding; set
-                        alpha=0 to have them count in deciding alone.
+                        expected cost, by the posterior behind the probabilities
+                        (`untrue.posterior`), so that costs in the loss do not count twice;
+                        alpha below 1. alpha=0 has them count in deciding alone.
     learning_rate       of AdamW
     epochs              passes over the data, at most; None: as many as make 200 steps, but at
                         least 20
@@ -204,7 +204,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """(N, k) Probabilities, in the order of `classes_`."""
+        """(N, k) Probabilities, in the order of `classes_`, as the loss taught them."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
         inputs = X if self.scaler_ is None else self.scaler_.transform(X)
@@ -216,7 +216,9 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probs = self.predict_proba(X)
         if self.decision == "cost":
             costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
-            predicted = decide(probs, costs)
+            predicted = least_cost(
+                probs, costs, trained_by=self.penalty_, alpha=self.alpha, loss=self.loss
+            )
         else:
             predicted = probs.argmax(axis=1)
         return np.asarray(self.classes_[predicted])
@@ -269,8 +271,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, registry.MIXED)
-        check_choice("decision", self.decision, ("argmax", "cost"))
-        check_number("alpha", self.alpha, 0.0, 1.0)
+        check_decision(self.decision, self.alpha)
         check_number("learning_rate", self.learning_rate, 0.0, math.inf, ends=False)
         check_number("weight_decay", self.weight_decay, 0.0, math.inf)
         check_number("warmup", self.warmup, 0.0, 1.0)
