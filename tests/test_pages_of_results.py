@@ -5,13 +5,23 @@ from __future__ import annotations
 import csv
 
 import pytest
-from benchmarks import control_tables, cost_tables, exits, pages, recipes, reproduction, tables
+from benchmarks import (
+    control_tables,
+    cost_tables,
+    exits,
+    pages,
+    posterior,
+    recipes,
+    reproduction,
+    tables,
+)
 
 PAGES = {
     "benchmarks.control_tables": control_tables.PAGE,
     "benchmarks.tables": tables.PAGE,
     "benchmarks.cost_tables": cost_tables.PAGE,
     "benchmarks.exits": exits.PAGE,
+    "benchmarks.posterior": posterior.PAGE,
     "benchmarks.recipes": recipes.PAGE,
     "benchmarks.reproduction": reproduction.PAGE,
 }
