@@ -13,7 +13,7 @@ from fuzz.files import Target, check
 from untrue import Actions, Penalty, decide
 from untrue.penalty import FormulaPenalty
 from untrue.penalty.files import load_any
-from untrue.penalty.formulas import Formula
+from untrue.penalty.formulas import CostFormula
 
 COLUMNS = ["amount", "x", "a b", "straße"]
 PIECES = [
@@ -78,7 +78,7 @@ def formula(rng: Random, place: Path) -> None:
     if n:
         decide(np.full((n, len(own)), 1 / len(own)), each)
     for part in stated.formulas.values():
-        Formula.parse(part)
+        CostFormula.parse(part)
 
 
 def formula_file(rng: Random, place: Path) -> None:

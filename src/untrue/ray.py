@@ -72,7 +72,7 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Started:
+class ItemStarted:
     """A worker has started an item."""
 
     item: int
@@ -103,7 +103,7 @@ class Failed:
     seconds: float
 
 
-Event = Started | Reported | Done | Failed
+Event = ItemStarted | Reported | Done | Failed
 
 
 class MismatchError(UntrueError, RuntimeError):
@@ -149,7 +149,7 @@ def room(cluster: Cluster) -> int:
 def run(
     cluster: Cluster, work: Work, shared: Any, items: Sequence[Any]
 ) -> Generator[Event, None, None]:
-    """Exactly one `Done` or `Failed` for each item, in any order; `Started` comes before it.
+    """Exactly one `Done` or `Failed` for each item, in any order; `ItemStarted` comes before it.
 
     A node with other versions ends it all. What is running when the iterator is closed ends with
     the connection: a cluster stops the workers of a driver that has left.
@@ -177,13 +177,13 @@ def run(
                 if item in at_work:
                     if item not in started:
                         started.add(item)
-                        yield Started(item)
+                        yield ItemStarted(item)
                     yield from (Reported(item, message) for message in messages)
             for each in ready:
                 item, since = running.pop(each)
                 if item not in started:
                     started.add(item)
-                    yield Started(item)
+                    yield ItemStarted(item)
                 yield _outcome(ray, each, item, time.perf_counter() - since)
     finally:
         # Not `ray.cancel`: a result that comes in at that moment aborts the driver (Ray 2.60).

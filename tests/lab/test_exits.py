@@ -23,7 +23,7 @@ from untrue.lab.plans import GROUP_COSTS, paper_plan
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe
 from untrue.lab.store import Store
-from untrue.lab.training import Trained, train
+from untrue.lab.training import TrainedRun, train
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples
 from untrue.training.splits import limited
@@ -57,7 +57,7 @@ def configs(grouped: Dataset) -> tuple[RunConfig, ...]:
 
 
 @pytest.fixture(scope="module")
-def trained(configs: tuple[RunConfig, ...], grouped: Dataset) -> Trained:
+def trained(configs: tuple[RunConfig, ...], grouped: Dataset) -> TrainedRun:
     return train(configs[3], grouped)
 
 
@@ -119,7 +119,7 @@ def test_soft_labels_are_softer_the_earlier_the_exit(
 
 
 def test_what_is_kept_of_a_run_is_what_its_network_says(
-    trained: Trained, configs: tuple[RunConfig, ...], grouped: Dataset
+    trained: TrainedRun, configs: tuple[RunConfig, ...], grouped: Dataset
 ) -> None:
     result, info = trained.result, describe(grouped)
     labels = grouped.test_labels
@@ -149,7 +149,7 @@ def test_what_is_kept_of_a_run_is_what_its_network_says(
     assert result.exits[-1].confusion.trace() > 0.6 * len(kept)
 
 
-def test_a_run_with_exits_survives_the_store(trained: Trained, tmp_path: Path) -> None:
+def test_a_run_with_exits_survives_the_store(trained: TrainedRun, tmp_path: Path) -> None:
     with Store.write(tmp_path) as store:
         store.add(trained.result)
         again = store.result(trained.result.run_id)

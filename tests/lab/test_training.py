@@ -15,7 +15,7 @@ from untrue.lab.design import Setup, made_from
 from untrue.lab.plans import zone
 from untrue.lab.records import RunConfig
 from untrue.lab.splits import describe
-from untrue.lab.training import Trained, train
+from untrue.lab.training import TrainedRun, train
 from untrue.training.progress import Progress
 
 
@@ -39,7 +39,7 @@ def treated(digits: Dataset) -> RunConfig:
     return dataclasses.replace(BASELINE, loss="log-bilinear", alpha=0.5, penalty=spec)
 
 
-def weights(trained: Trained) -> list[torch.Tensor]:
+def weights(trained: TrainedRun) -> list[torch.Tensor]:
     return list(trained.network.state_dict().values())
 
 

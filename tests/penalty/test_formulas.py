@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from untrue.errors import PenaltyError
-from untrue.penalty.formulas import DEEPEST, LONGEST, Formula
+from untrue.penalty.formulas import DEEPEST, LONGEST, CostFormula
 
 TABLE = {"amount": [10.0, 200.0], "rate": [2.0, 0.5], "loan amount": [1.0, 3.0], "a.b": [5, 6]}
 
@@ -34,7 +34,7 @@ TABLE = {"amount": [10.0, 200.0], "rate": [2.0, 0.5], "loan amount": [1.0, 3.0],
 def test_formulas_mean_what_they_look_like(
     text: str, values: list[float], columns: list[str]
 ) -> None:
-    formula = Formula.parse(text)
+    formula = CostFormula.parse(text)
     assert formula.values(TABLE).tolist() == pytest.approx(values)
     assert formula.values(pd.DataFrame(TABLE)).tolist() == pytest.approx(values)
     assert list(formula.columns) == columns
@@ -57,7 +57,7 @@ def test_they_agree_with_python(text: str) -> None:
     known = {name: np.array(values, dtype=float) for name, values in TABLE.items()}
     with np.errstate(all="ignore"):
         expected = eval(text.replace("/", "/np.float64(1)/"), {"np": np}, known)
-    ours = np.broadcast_to(Formula.parse(text).values(TABLE), (2,))
+    ours = np.broadcast_to(CostFormula.parse(text).values(TABLE), (2,))
     theirs = np.broadcast_to(np.asarray(expected, dtype=float), (2,))
     # What is not finite is refused, whatever its sign: Python's whole numbers have no -0.
     finite = np.isfinite(theirs)
@@ -88,17 +88,17 @@ def test_they_agree_with_python(text: str) -> None:
 )
 def test_what_is_no_formula_is_refused_where_it_goes_wrong(text: Any, message: str) -> None:
     with pytest.raises(PenaltyError, match=message):
-        Formula.parse(text)
+        CostFormula.parse(text)
 
 
 def test_columns_that_are_not_there_or_hold_no_numbers_are_named() -> None:
     with pytest.raises(PenaltyError, match="no column of the data: 'amuont'; did you mean 'amount"):
-        Formula.parse("amuont").values(TABLE)
+        CostFormula.parse("amuont").values(TABLE)
     with pytest.raises(PenaltyError, match=r"Column 'name', in the cost 'name \* 2', must be num"):
-        Formula.parse("name * 2").values({"name": ["a", "b"]})
+        CostFormula.parse("name * 2").values({"name": ["a", "b"]})
 
 
 def test_a_long_formula_is_read_and_computed() -> None:
     text = " + ".join(["rate"] * 140)
     assert len(text) < LONGEST
-    assert Formula.parse(text).values(TABLE).tolist() == [280.0, 70.0]
+    assert CostFormula.parse(text).values(TABLE).tolist() == [280.0, 70.0]

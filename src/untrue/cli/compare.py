@@ -82,7 +82,7 @@ def compare(
     target: Annotated[str | None, reading("The column to learn.")] = None,
     own: options.Reading = options.USUAL_READING,
     machine: options.Machine = options.THIS_MACHINE,
-    where: options.Executor = options.LOCAL,
+    where: options.ExecutorOptions = options.LOCAL,
 ) -> None:
     """Compare the ways to make fewer costly mistakes, and say which is worth its price.
 

@@ -168,7 +168,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
+class ExecutorOptions:
     """Where models are trained: in processes of this machine, or on a cluster."""
 
     executor: Annotated[
@@ -274,7 +274,7 @@ class Reading:
 # The defaults of parameters that are groups: nothing is given.
 USUAL_TRAINING, USUAL_OPTIMIZER, USUAL_RUNS = Training(), Optimizer(), Runs()
 THIS_MACHINE, USUAL_READING, FROM_NOTHING = Machine(), Reading(), WarmStart()
-LOCAL = Executor()
+LOCAL = ExecutorOptions()
 
 # A person's own data.
 Data = Annotated[

@@ -60,7 +60,7 @@ def run(
     ] = None,
     shift: Annotated[int | None, options.training("Pixels of the shift, at most.")] = None,
     machine: options.Machine = options.THIS_MACHINE,
-    where: options.Executor = options.LOCAL,
+    where: options.ExecutorOptions = options.LOCAL,
 ) -> None:
     """Train the models of one of the paper's experiments into a directory.
 

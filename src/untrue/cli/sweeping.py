@@ -16,8 +16,7 @@ from untrue.cli.console import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from untrue.cli.options import Executor as Where
-    from untrue.cli.options import Machine
+    from untrue.cli.options import ExecutorOptions, Machine
     from untrue.lab.executor import Event, Executor
     from untrue.lab.plans import Plan
     from untrue.lab.records import DatasetInfo, RunConfig, Sweep
@@ -45,7 +44,7 @@ def store_in(place: Path, *, dry_run: bool) -> Iterator[Store]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SweepOutcome:
     """How a sweep ended. failed: runs of this call; done: runs that are there."""
 
     store: Path
@@ -58,11 +57,11 @@ def sweep_into(
     plan: Plan,
     data: RunData | KnownData,
     machine: Machine,
-    where: Where,
+    where: ExecutorOptions,
     *,
     scale: str,
     console: Console,
-) -> Outcome:
+) -> SweepOutcome:
     """Say what is ahead and make the runs of a plan, with their progress shown.
 
     A dry run, which may take `KnownData`, ends before the first run and writes nothing.
@@ -100,7 +99,7 @@ def sweep_into(
             how_long = "the time is known once the first run is under way"
         say(console, start_line(planned, ahead, how_long, jobs=jobs))
         if machine.dry_run:
-            return Outcome(store.path, 0, ahead.done)
+            return SweepOutcome(store.path, 0, ahead.done)
         failed = 0
         if ahead.todo:
             events = sweep.run(
@@ -108,12 +107,12 @@ def sweep_into(
             )
             failed = show(console, store, events, ahead, speed)
         say(console, end_line(store))
-        return Outcome(store.path, failed, sweep.status_of(store, planned).done)
+        return SweepOutcome(store.path, failed, sweep.status_of(store, planned).done)
 
 
 @contextmanager
 def room_for(
-    place: Path, data: RunData | KnownData, machine: Machine, where: Where
+    place: Path, data: RunData | KnownData, machine: Machine, where: ExecutorOptions
 ) -> Iterator[tuple[Executor, int, int]]:
     """What makes the runs of a store, how many at a time, and with how many threads each."""
     from untrue.lab.executor import LocalProcesses

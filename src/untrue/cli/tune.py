@@ -76,7 +76,7 @@ def tune(
         float, training("Share of the rest, held back in each training to decide when to stop.")
     ] = 0.15,
     own: options.Reading = options.USUAL_READING,
-    where: options.Executor = options.LOCAL,
+    where: options.ExecutorOptions = options.LOCAL,
     threads: Annotated[
         int | None, options.machine("With --executor ray: cores of each training; else 1.")
     ] = None,

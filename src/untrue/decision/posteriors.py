@@ -43,7 +43,7 @@ from untrue.metrics.inputs import (
     row_blocks,
     to_numpy,
 )
-from untrue.metrics.layouts import Layout, class_rows, in_column_order
+from untrue.metrics.layouts import RowLayout, class_rows, in_column_order
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import ExamplePenalty
 
@@ -156,7 +156,7 @@ class Inverted:
 
     probs: FloatArray
     outside: BoolArray
-    layout: Layout
+    layout: RowLayout
 
 
 def invert(

@@ -20,7 +20,7 @@ Term = Literal["bilinear", "log-bilinear"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Formula:
+class LossFormula:
     """Everything about a loss but the logits: `(1 - alpha) CE + alpha term`, weighed and reduced.
 
     make_rows: gives the cost rows r (N, k) as a fresh tensor, which may be overwritten
@@ -38,7 +38,7 @@ class Formula:
     reduction: str
 
 
-def evaluate(formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
+def evaluate(formula: LossFormula, z: Tensor, rows: Tensor) -> Tensor:
     """Loss of logits z (N, k): a scalar, or (N,) unreduced."""
     if formula.term == "bilinear":
         # Costs are centred first: their mean carries the rounding of every p into the gradient.

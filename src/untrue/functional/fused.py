@@ -32,7 +32,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from untrue.functional.formula import Formula, evaluate, softplus
+from untrue.functional.formula import LossFormula, evaluate, softplus
 from untrue.penalty.tensors import transforming
 
 # Elements of a block on the CPU: 2 MiB of float32, so that a block's buffers stay in the cache.
@@ -43,7 +43,7 @@ _is_many = getattr(torch._C._functorch, "is_legacy_batchedtensor", None)
 SMALLEST_ALPHA = 1e-9
 
 
-def loss(formula: Formula, z: Tensor) -> Tensor:
+def loss(formula: LossFormula, z: Tensor) -> Tensor:
     """Loss of logits z (N, k), by the fused way where it applies and the plain one elsewhere."""
     rows = formula.make_rows()
     plain = torch.compiler.is_compiling() or transforming() or rows.requires_grad
@@ -58,7 +58,7 @@ class _Fused(torch.autograd.Function):
     """The forward pass overwrites the cost rows by the gradient; the backward pass scales it."""
 
     @staticmethod
-    def forward(ctx: Any, formula: Formula, z: Tensor, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, formula: LossFormula, z: Tensor, rows: Tensor) -> Tensor:
         step = _bilinear if formula.term == "bilinear" else _log_bilinear
         alpha = 1.0 if formula.target is None else formula.alpha
         target = None if formula.target is None else formula.target.unsqueeze(1)
@@ -81,7 +81,7 @@ class _Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         z, gradient = ctx.saved_tensors
-        formula: Formula = ctx.formula
+        formula: LossFormula = ctx.formula
         if torch.is_grad_enabled():
             # A second derivative will be taken: it needs the formula, not its value.
             again = evaluate(formula, z, formula.make_rows())
@@ -102,7 +102,7 @@ def is_last_use(factor: Tensor) -> bool:
     return not (_keeps_graph() or _is_many(factor) or transforming())
 
 
-def _factor(formula: Formula, alpha: float, n: int) -> Tensor | float:
+def _factor(formula: LossFormula, alpha: float, n: int) -> Tensor | float:
     """(n, 1) What each loss over alpha counts in the result; nan if all is ignored in a mean."""
     if formula.shares is None:
         return alpha / n if formula.reduction == "mean" else alpha

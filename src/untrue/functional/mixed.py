@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from untrue.functional import fused
 from untrue.functional.contract import Batch, as_rows, compute
-from untrue.functional.formula import Formula, Term
+from untrue.functional.formula import LossFormula, Term
 from untrue.penalty.tensors import Costs
 
 
@@ -56,7 +56,9 @@ def by_formula(options: Options, costs: Costs, logits: Tensor, target: Tensor) -
         # at alpha 1 there is none: it may be infinite, which times 0 would be nan.
         apart = soft or label_smoothing > 0.0
         ce_target = None if apart or alpha == 1.0 else batch.target
-        formula = Formula(term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction)
+        formula = LossFormula(
+            term, make_rows, ce_target, alpha, batch.shares, batch.ignored, reduction
+        )
         loss = fused.loss(formula, z)
         if apart and alpha < 1.0:
             loss = alpha * loss + (1.0 - alpha) * plain()

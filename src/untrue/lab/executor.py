@@ -32,7 +32,7 @@ from untrue.lab.store import Store
 if TYPE_CHECKING:
     from untrue.lab.data import Dataset
     from untrue.lab.own_data import Opened, Readable
-    from untrue.lab.training import Trained
+    from untrue.lab.training import TrainedRun
     from untrue.training.progress import Progress
 
 
@@ -219,7 +219,7 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
         pipe.send(finished)
 
 
-Train = Callable[[RunConfig, Callable[["Progress"], None]], "Trained"]
+Train = Callable[[RunConfig, Callable[["Progress"], None]], "TrainedRun"]
 
 
 def _trainer(local: LocalProcesses) -> Train:
@@ -242,7 +242,7 @@ def _trainer(local: LocalProcesses) -> Train:
     )
 
 
-def finished_with(config: RunConfig, trained: Trained) -> Finished:
+def finished_with(config: RunConfig, trained: TrainedRun) -> Finished:
     """The event of a run that ended well, with what is kept of it."""
     from untrue.networks.weights import to_bytes
 

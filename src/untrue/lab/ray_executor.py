@@ -67,7 +67,7 @@ class RayExecutor:
         for event in ray.run(self.cluster, _train, shared, _Items(configs, self.store)):
             config = configs[event.item]
             match event:
-                case ray.Started():
+                case ray.ItemStarted():
                     yield Started(config)
                 case ray.Reported():
                     yield Advanced(config, event.message)

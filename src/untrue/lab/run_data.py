@@ -13,7 +13,7 @@ from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.lab import boosted
 from untrue.lab.compare_scales import own_settings, settings_of
-from untrue.lab.data import NAMES, TABLES, Dataset, Facts, facts, load
+from untrue.lab.data import NAMES, TABLES, Dataset, DatasetFacts, facts, load
 from untrue.lab.named_tables import SIZES, NamedTable, table_settings
 from untrue.lab.own_data import Opened, OwnData, Readable
 from untrue.lab.records import DatasetInfo, RunConfig
@@ -54,7 +54,7 @@ class RunData(PlannedData, Protocol):
 class KnownData:
     """A data set of the lab by what is known of it without its files."""
 
-    facts: Facts
+    facts: DatasetFacts
     info: DatasetInfo
     own: None = None
 

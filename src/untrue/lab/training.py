@@ -33,7 +33,7 @@ Arrays = tuple[npt.NDArray[Any], IntArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedRun:
     """A finished run: its record, the test probabilities (N, k) and the network, if it is one."""
 
     result: RunResult
@@ -42,7 +42,7 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class RunParts:
     """Inputs and labels of a run's training, validation and test examples."""
 
     train: Arrays
@@ -58,7 +58,7 @@ def train(
     device: str | None = None,
     weights: bytes | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Trained:
+) -> TrainedRun:
     """Train the model of `config` on a data set of the lab or a person's own, and score it.
 
     info: of the data, which are hashed when it is not given. weights: those it continues from, as
@@ -130,7 +130,7 @@ def train(
         validated=scored.validated,
         clipped=scored.clipped,
     )
-    return Trained(result, scored.probs, network)
+    return TrainedRun(result, scored.probs, network)
 
 
 def _train_trees(
@@ -140,7 +140,7 @@ def _train_trees(
     method: methods.Method,
     started: float,
     on_progress: Callable[[Progress], None] | None,
-) -> Trained:
+) -> TrainedRun:
     """The same by boosted trees, whose scores are answered as a network's are."""
     found = boosted.train_trees(config, data, info, on_progress)
     validation, test, train = (
@@ -176,17 +176,17 @@ def _train_trees(
         validated=scored.validated,
         clipped=scored.clipped,
     )
-    return Trained(result, scored.probs, None)
+    return TrainedRun(result, scored.probs, None)
 
 
-def _parts(config: RunConfig, data: Dataset | Opened) -> Parts:
+def _parts(config: RunConfig, data: Dataset | Opened) -> RunParts:
     if isinstance(data, Opened):
         found = data.split(config)
         inputs = data.inputs(data.source.fit_preprocessing(found.train))
         shares = (found.train, found.validation, found.test)
-        return Parts(*((inputs[part], data.labels[part]) for part in shares))
+        return RunParts(*((inputs[part], data.labels[part]) for part in shares))
     found = split(config, data)
-    return Parts(
+    return RunParts(
         (data.train_images[found.train], data.train_labels[found.train]),
         (data.train_images[found.validation], data.train_labels[found.validation]),
         (data.test_images[found.test], data.test_labels[found.test]),

@@ -22,7 +22,7 @@ PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """How rows were laid out: the shape of the examples, and the dimension of the classes.
 
     dim None: one number per example, that of the second of two classes
@@ -50,7 +50,7 @@ def class_rows(
     *,
     dim: int = 1,
     binary: bool = False,
-) -> tuple[Any, Layout]:
+) -> tuple[Any, RowLayout]:
     """Rows (M, k), an array or a tensor as `scores` is, and how they were laid out.
 
     name       of the argument, "probs" or "logits": shows what a single number is
@@ -68,7 +68,7 @@ def class_rows(
         )
     if binary or (n_classes == 2 and shape[1:] in ((), (1,)) and shape):
         shape = shape[:1] if shape[1:] == (1,) else shape
-        return _two_columns(array.reshape(-1), name), Layout(shape, None)
+        return _two_columns(array.reshape(-1), name), RowLayout(shape, None)
     if len(shape) < 2 or 0 in shape[1:]:
         hint = f"; write {name}[None] for one example" if len(shape) == 1 else ""
         raise ArgumentError(f"`{name}` must have shape (N, k); got shape {shape}{hint}.")
@@ -86,7 +86,7 @@ def class_rows(
             f"{hint}."
         )
     last = array.movedim(dim, -1) if is_tensor(array) else np.moveaxis(array, dim, -1)
-    return last.reshape(-1, found), Layout(tuple(last.shape[:-1]), dim)
+    return last.reshape(-1, found), RowLayout(tuple(last.shape[:-1]), dim)
 
 
 def flat_labels(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from untrue.errors import ArgumentError
-from untrue.networks.facts import NETWORKS, Facts, NetworkSpec, check, choose
+from untrue.networks.facts import NETWORKS, NetworkFacts, NetworkSpec, check, choose
 from untrue.optional import need
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NETWORKS",
-    "Facts",
+    "NetworkFacts",
     "NetworkSpec",
     "build",
     "check",
@@ -50,8 +50,7 @@ def build(
     n_classes  outputs, when not the paper's
     inputs     (features,) or (channels, height, width), where the network takes any
     exits      more than 1: an `untrue.networks.exits.ExitNetwork`, which gives a list of logits,
-               one per exit; for the networks whose `Facts` allow it: "compact" (2, 3 or 4) and
-               "cnn" (2 or 3)
+               one per exit; for "compact" (2, 3 or 4) and "cnn" (2 or 3)
 
     >>> sum(p.numel() for p in build("mnist").parameters())
     1256080

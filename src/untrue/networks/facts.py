@@ -10,7 +10,7 @@ from untrue.errors import ArgumentError, nearest
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class NetworkFacts:
     """What a network takes and costs.
 
     takes      "image": (channels, height, width); "any": images, and rows of a table (features,)
@@ -32,15 +32,15 @@ class Facts:
 
 
 NETWORKS = {
-    "mnist": Facts("image", 6.5e6, (1, 28, 28), 10),
-    "cifar10": Facts("image", 154e6, (3, 32, 32), 10),
-    "cifar100": Facts("image", 154e6, (3, 32, 32), 100),
-    "cifar10-released": Facts("image", 268e6, (3, 32, 32), 10),
-    "digits": Facts("image", 26e3, (1, 8, 8), 10),
-    "compact": Facts("image", 17e6, n_classes=100, usual=(3, 32, 32), exits=4, least=8),
-    "linear": Facts("any", 1e3),
-    "mlp": Facts("any", 2e4),
-    "cnn": Facts("image", 2e7, exits=3),
+    "mnist": NetworkFacts("image", 6.5e6, (1, 28, 28), 10),
+    "cifar10": NetworkFacts("image", 154e6, (3, 32, 32), 10),
+    "cifar100": NetworkFacts("image", 154e6, (3, 32, 32), 100),
+    "cifar10-released": NetworkFacts("image", 268e6, (3, 32, 32), 10),
+    "digits": NetworkFacts("image", 26e3, (1, 8, 8), 10),
+    "compact": NetworkFacts("image", 17e6, n_classes=100, usual=(3, 32, 32), exits=4, least=8),
+    "linear": NetworkFacts("any", 1e3),
+    "mlp": NetworkFacts("any", 2e4),
+    "cnn": NetworkFacts("image", 2e7, exits=3),
 }
 
 
@@ -60,7 +60,7 @@ class NetworkSpec:
     exits: int = 1
 
 
-def check(name: str, inputs: tuple[int, ...] | None = None) -> Facts:
+def check(name: str, inputs: tuple[int, ...] | None = None) -> NetworkFacts:
     """The facts of a network; refuses one that does not exist or does not take the inputs."""
     if not isinstance(name, str):
         raise ArgumentError(

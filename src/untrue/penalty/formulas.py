@@ -33,7 +33,7 @@ Tree = float | str | tuple[str, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class CostFormula:
     """A cost that depends on columns of the data.
 
     >>> formula = Formula.parse("0.2 * amount + 5")
@@ -48,12 +48,12 @@ class Formula:
     columns: tuple[str, ...]
 
     @staticmethod
-    def parse(text: str) -> Formula:
+    def parse(text: str) -> CostFormula:
         reader = _Reader(text)
         tree = reader.formula(0)
         if reader.rest():
             reader.fail("expected + - * / or the end")
-        return Formula(text, tree, tuple(dict.fromkeys(reader.columns)))
+        return CostFormula(text, tree, tuple(dict.fromkeys(reader.columns)))
 
     def values(self, columns: Mapping[str, Any] | Any) -> FloatArray:
         """The formula's value for each row of `columns`: a dict of arrays, or a table."""

@@ -26,7 +26,7 @@ from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column, r
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
-from untrue.penalty.formulas import Formula
+from untrue.penalty.formulas import CostFormula
 from untrue.penalty.rules import RulesPenalty
 
 ANY = "*"
@@ -193,7 +193,7 @@ class FormulaPenalty:
         object.__setattr__(self, "formulas", dict(self.formulas))
         _cells(pairs, self.base.classes)
         for pair, text in self.formulas.items():
-            if not Formula.parse(text).columns:
+            if not CostFormula.parse(text).columns:
                 raise PenaltyError(
                     f"The cost of {pair!r}, {text!r}, names no column. Write a number without "
                     "quotes."
@@ -210,7 +210,7 @@ class FormulaPenalty:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the costs need, in order of appearance."""
-        parsed = [Formula.parse(text) for text in self.formulas.values()]
+        parsed = [CostFormula.parse(text) for text in self.formulas.values()]
         return tuple(dict.fromkeys(name for formula in parsed for name in formula.columns))
 
     def cells(self) -> list[tuple[tuple[int, int], str]]:
@@ -313,7 +313,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> FloatArray:
             raise PenaltyError(
                 f"The cost of {pair!r} is a formula, {given!r}: give `columns`, the data it is of."
             )
-        return Formula.parse(given).values(columns)
+        return CostFormula.parse(given).values(columns)
     if np.ndim(given) == 0:
         return np.asarray(number(given, repr(pair)))
     return number_column(given, f"The costs of {pair!r}")

@@ -32,7 +32,7 @@ from untrue.penalty.base import Penalty
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
+class TreeLayout:
     """The m parting nodes of a tree penalty, in depth-first order; node 0 is the topmost.
 
     slots (k,): the class in each slot
@@ -132,7 +132,7 @@ class TreePenalty(Penalty):
         return parting
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> TreeLayout:
         """Computed on first use."""
         hierarchy, parting = self.hierarchy, self._parting
         first, last = self._intervals
@@ -151,7 +151,7 @@ class TreePenalty(Penalty):
         )  # [-1]: above the topmost
         parents = nearest[hierarchy.class_nodes]
         path, starts = paths(parents, upper)
-        return Layout(
+        return TreeLayout(
             slots=np.argsort(hierarchy.class_nodes),
             first=first[nodes],
             last=last[nodes],

@@ -23,7 +23,14 @@ from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
 from untrue.sklearn.meta import check_decision, least_cost, plain_booleans, positions
-from untrue.sklearn.stopping import Rows, Start, Trained, folds_of, train_by_folds, train_once
+from untrue.sklearn.stopping import (
+    Rows,
+    TrainedLayers,
+    TrainingStart,
+    folds_of,
+    train_by_folds,
+    train_once,
+)
 from untrue.training import Settings
 
 # Up to this many examples are one batch, where weights are exactly repetitions.
@@ -256,12 +263,14 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warmup=float(warmup),
         )
 
-    def _begin_training(self, rng: np.random.RandomState) -> Start:
+    def _begin_training(self, rng: np.random.RandomState) -> TrainingStart:
         loss = registry.find(self.loss).make(self.penalty_, strength=self.alpha, reduction="none")
         layers = Layers(tuple(self.coefs_), tuple(self.intercepts_))
-        return Start(layers, loss, seed=int(rng.randint(2**31 - 1)), state=self._optimizer_state)
+        return TrainingStart(
+            layers, loss, seed=int(rng.randint(2**31 - 1)), state=self._optimizer_state
+        )
 
-    def _keep(self, made: Trained) -> None:
+    def _keep(self, made: TrainedLayers) -> None:
         self.coefs_, self.intercepts_ = list(made.layers.weights), list(made.layers.biases)
         self.n_iter_ += len(made.losses)
         self.loss_curve_ = [*self.loss_curve_, *made.losses]

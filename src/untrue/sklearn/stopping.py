@@ -54,7 +54,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Start:
+class TrainingStart:
     """Where a training starts: first weights, the loss (`reduction="none"`), the seed of the
     batches, and the optimizer's state where one goes on."""
 
@@ -65,7 +65,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedLayers:
     """Layers, the loss of each pass on the examples and on those left out, and the optimizer's
     state."""
 
@@ -98,7 +98,9 @@ def folds_of(
     return fold[inverse] % FOLDS
 
 
-def train_once(start: Start, rows: Rows, left_out: Rows | None, settings: Settings) -> Trained:
+def train_once(
+    start: TrainingStart, rows: Rows, left_out: Rows | None, settings: Settings
+) -> TrainedLayers:
     """Train on `rows`; with `left_out` and patience their loss ends it, and the best is kept."""
     network = Perceptron(start.layers)
     optimizer = make_optimizer(network, settings)
@@ -114,10 +116,14 @@ def train_once(start: Start, rows: Rows, left_out: Rows | None, settings: Settin
         watched=None if left_out is None else left_out.placed(),
         optimizer=optimizer,
     )
-    return Trained(network.layers(), history.train, history.validation, optimizer.state_dict())
+    return TrainedLayers(
+        network.layers(), history.train, history.validation, optimizer.state_dict()
+    )
 
 
-def train_by_folds(start: Start, rows: Rows, fold: IntArray, settings: Settings) -> Trained:
+def train_by_folds(
+    start: TrainingStart, rows: Rows, fold: IntArray, settings: Settings
+) -> TrainedLayers:
     """Train on all rows for as many passes as did best on rows that were left out.
 
     The folds may end early; only passes that all of them made are compared. Where nothing can be

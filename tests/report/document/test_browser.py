@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from untrue.metrics import Interval
-from untrue.report.document.confusion_figure import CellExamples, Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import (
     Axis,
     Change,
@@ -25,6 +25,7 @@ from untrue.report.document.figures import (
 )
 from untrue.report.document.page import Folded, Page, Section, render
 from untrue.report.document.tables import Column, Table
+from untrue.tools.auditing.examples import CellExamples
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="chromium is not installed")
@@ -51,7 +52,7 @@ PAGE = Page(
                     ),
                 ),
                 Change("change", "see", Axis("x"), tuple(ChangeRow(c, 2.0, 1.0) for c in CLASSES)),
-                Confusion(
+                ConfusionFigure(
                     "confusion",
                     "see",
                     CLASSES,

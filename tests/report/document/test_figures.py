@@ -9,7 +9,7 @@ import pytest
 
 from untrue.errors import ArgumentError
 from untrue.metrics import Interval
-from untrue.report.document.confusion_figure import Confusion, Panel, busiest
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import (
     Axis,
     Change,
@@ -26,16 +26,18 @@ def curves(*series: Series, **options: bool) -> Curves:
     return Curves("t", "see", Axis("x"), Axis("y"), series, **options)
 
 
-def confusion(k: int, zone: np.ndarray | None = None) -> Confusion:
+def confusion(k: int, zone: np.ndarray | None = None) -> ConfusionFigure:
     values = np.arange(k * k, dtype=float).reshape(k, k)
-    return Confusion("t", "see", tuple(f"c{i}" for i in range(k)), (Panel("p", values),), zone)
+    return ConfusionFigure(
+        "t", "see", tuple(f"c{i}" for i in range(k)), (Panel("p", values),), zone
+    )
 
 
 def test_every_figure_says_what_to_see() -> None:
     for make in (
         lambda: Curves("Title", " ", Axis("x"), Axis("y"), ()),
         lambda: Change("Title", "", Axis("x"), ()),
-        lambda: Confusion("Title", "", ("a",), (Panel("", np.zeros((1, 1))),)),
+        lambda: ConfusionFigure("Title", "", ("a",), (Panel("", np.zeros((1, 1))),)),
     ):
         with pytest.raises(ArgumentError, match="`see` must say what to look at in figure 'Title'"):
             make()
@@ -99,20 +101,20 @@ def test_shapes_must_fit_the_classes() -> None:
     with pytest.raises(ArgumentError, match=r"must have shape \(2, 2\).*got \(2, 2\), \(3, 3\)"):
         confusion(2, np.zeros((3, 3), dtype=bool))
     with pytest.raises(ArgumentError, match="got no panel"):
-        Confusion("t", "see", ("a", "b"), ())
+        ConfusionFigure("t", "see", ("a", "b"), ())
 
 
 def test_the_colour_scale_ends_at_the_largest_error_not_at_the_right_answers() -> None:
     values = np.array([[900.0, 3.0], [7.0, 800.0]])
-    assert Confusion("t", "s", ("a", "b"), (Panel("", values),)).largest == 7
-    assert Confusion("t", "s", ("a", "b"), (Panel("", np.diag([9.0, 9.0])),)).largest == 1
+    assert ConfusionFigure("t", "s", ("a", "b"), (Panel("", values),)).largest == 7
+    assert ConfusionFigure("t", "s", ("a", "b"), (Panel("", np.diag([9.0, 9.0])),)).largest == 1
 
 
 def test_many_classes_are_named_by_their_blocks() -> None:
     many = confusion(60)
     assert len(many.ticks()[0]) <= 25
     blocks = (("low", 0, 30), ("a very long name of a super-class", 30, 60))
-    named = Confusion("t", "s", many.classes, many.panels, blocks=blocks)
+    named = ConfusionFigure("t", "s", many.classes, many.panels, blocks=blocks)
     assert named.ticks() == ((14.5, 44.5), ("low", "a very long nam…"))
     assert confusion(3).ticks() == ((0.0, 1.0, 2.0), ("c0", "c1", "c2"))
 
@@ -123,7 +125,7 @@ def test_busiest_keeps_the_classes_with_the_most_errors_in_their_order() -> None
     values[4, 0] = 1
     zone = np.zeros((5, 5), dtype=bool)
     zone[1, 3] = True
-    figure = Confusion("t", "See.", tuple("abcde"), (Panel("", values),), zone)
+    figure = ConfusionFigure("t", "See.", tuple("abcde"), (Panel("", values),), zone)
     small = busiest(figure, 2)
     assert small.classes == ("b", "d")
     assert small.panels[0].values.tolist() == [[1000, 5], [0, 1000]]

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from untrue.report.document import matplotlib_figures, plotly_figures
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Figure, Point, Series
 from untrue.report.document.styles import INK
 
@@ -34,7 +34,7 @@ FIGURES: dict[str, Figure] = {
         Axis("cost", from_zero=True),
         tuple(ChangeRow(name, 3.0, 1.0) for name in NAMES),
     ),
-    "confusion": Confusion(
+    "confusion": ConfusionFigure(
         "Title $a$",
         "see",
         NAMES,
@@ -64,7 +64,7 @@ def test_nothing_is_cut_at_the_edges(k: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = tuple(f"a long name of a class {i}"[-(i + 5) :] for i in range(k))
     panels = tuple(Panel(name, rng.poisson(3, (k, k)).astype(float)) for name in ("one", "two"))
-    figure = Confusion("Title", "see", names, panels, rng.random((k, k)) < 0.2)
+    figure = ConfusionFigure("Title", "see", names, panels, rng.random((k, k)) < 0.2)
     points = (Point(1.0, 2.0, 1.0, 3.0), Point(2.0, 3.0))
     many = tuple(Series(f"{name} and more, published", points, i) for i, name in enumerate(names))
     curves = Curves("Title", "see", Axis("n"), Axis("errors"), many[:7])

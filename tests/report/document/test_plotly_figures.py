@@ -11,7 +11,7 @@ import pytest
 
 from untrue.metrics import Interval
 from untrue.report.document import plotly_figures
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Figure, Point, Series
 
 NASTY = "<script>alert(1)</script> & %{z}"
@@ -32,7 +32,7 @@ FIGURES: dict[str, Figure] = {
     "change": Change(
         "t", "see", Axis("cost"), (ChangeRow(NASTY, 3.0, Interval(1.0, 0.5, 1.5, 0.95)),)
     ),
-    "confusion": Confusion(
+    "confusion": ConfusionFigure(
         "t",
         "see",
         ("cat", NASTY),
@@ -87,7 +87,7 @@ def test_empty_cells_of_many_classes_cost_nothing() -> None:
     values = np.diag(np.full(k, 100.0))
     values[3, 4] = 2
     names = tuple(f"c{i}" for i in range(k))
-    (panel,) = plotly_figures.draw(Confusion("t", "see", names, (Panel("", values),)))
+    (panel,) = plotly_figures.draw(ConfusionFigure("t", "see", names, (Panel("", values),)))
     assert len(json.dumps(panel)) < 200_000
     assert "predicted: <b>c4</b><br>2 images" in panel["data"][0]["hovertext"][3][4]
 

@@ -12,9 +12,9 @@ from benchmarks.browser import KEYS, MISSING, Browser
 from untrue.errors import ArgumentError
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import Store
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.page import Page, Section, write
-from untrue.report.document.steps import ConfusionSteps, Step
+from untrue.report.document.steps import ConfusionSteps, SliderStep
 from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.chapters import runs
 from untrue.report.runs.rows import Collected, collect
@@ -88,11 +88,11 @@ def test_a_hierarchy_adds_its_repetitions_up(
 
 
 def test_steps_share_out_the_panels() -> None:
-    figure = Confusion("t", "see", ("a", "b"), (Panel("x", np.eye(2)),) * 3)
+    figure = ConfusionFigure("t", "see", ("a", "b"), (Panel("x", np.eye(2)),) * 3)
     with pytest.raises(ArgumentError, match="must share out the 3 panels evenly; got 2"):
-        ConfusionSteps(figure, "alpha", (Step("0", ""), Step("1", "")))
+        ConfusionSteps(figure, "alpha", (SliderStep("0", ""), SliderStep("1", "")))
     with pytest.raises(ArgumentError, match="`first` must be one of 3 steps, from 0; got 3"):
-        ConfusionSteps(figure, "alpha", (Step("0", ""),) * 3, first=3)
+        ConfusionSteps(figure, "alpha", (SliderStep("0", ""),) * 3, first=3)
 
 
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from untrue.storage import Entry, Storage, StorageError
-from untrue.tools.tuning.record import Record, Trained, key_of
+from untrue.tools.tuning.record import Record, TrainedOutputs, key_of
 
 
-def trained(name: str = "bilinear", weights: bytes | None = None) -> Trained:
+def trained(name: str = "bilinear", weights: bytes | None = None) -> TrainedOutputs:
     logits = np.arange(6, dtype=np.float32).reshape(3, 2) / 7
-    return Trained(name, 1.25, logits, weights, {"kind": "network"}, {"best_epoch": 4}, 0.5)
+    return TrainedOutputs(name, 1.25, logits, weights, {"kind": "network"}, {"best_epoch": 4}, 0.5)
 
 
 def test_what_was_put_comes_back_after_the_file_is_opened_again(tmp_path: Path) -> None:

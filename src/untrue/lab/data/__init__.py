@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from untrue.lab.data.dataset import Dataset, load
-from untrue.lab.data.facts import Facts, facts
-from untrue.lab.data.inventory import Entry, Verdict, check, get, listing
+from untrue.lab.data.facts import DatasetFacts, facts
+from untrue.lab.data.inventory import DatasetCheck, LocalDataset, check, get, listing
 from untrue.lab.data.sources import IMAGES, NAMES, TABLES
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "NAMES",
     "TABLES",
     "Dataset",
-    "Entry",
-    "Facts",
-    "Verdict",
+    "DatasetCheck",
+    "DatasetFacts",
+    "LocalDataset",
     "check",
     "facts",
     "get",

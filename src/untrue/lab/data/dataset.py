@@ -16,7 +16,7 @@ from untrue.lab.data.download import fetch
 from untrue.lab.data.facts import facts
 from untrue.lab.data.formats import Bytes, read_cifar, read_idx
 from untrue.lab.data.places import Files, expected, find, plain_name
-from untrue.lab.data.sources import FILES, IMAGES, Source, source
+from untrue.lab.data.sources import FILES, IMAGES, Download, source
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -73,14 +73,14 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
     return read(wanted, files)
 
 
-def read(source: Source, files: Files) -> Dataset:
+def read(source: Download, files: Files) -> Dataset:
     """Read and check the files of a data set."""
     read_part = read_pair if source.form == "idx" else read_batches
     train, test = read_part(source, files.train), read_part(source, files.test)
     return Dataset(source.name, *train, *test, source.classes, facts(source.name).hierarchy)
 
 
-def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
+def read_pair(source: Download, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
     """Images (N, 1, 28, 28) and labels (N,) of two IDX files."""
     images_path, labels_path = paths
     labels = read_idx(labels_path, dimensions=1)
@@ -100,7 +100,7 @@ def read_pair(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]
     return images[:, None], labels.astype(np.int64)
 
 
-def refuse_sibling(source: Source, path: Path, labels: Bytes) -> None:
+def refuse_sibling(source: Download, path: Path, labels: Bytes) -> None:
     """MNIST and Fashion-MNIST have files of the same names; their labels tell them apart."""
     head = b"\x00\x00\x08\x01" + len(labels).to_bytes(4, "big")
     digest = hashlib.sha256(head + labels.tobytes()).hexdigest()
@@ -109,7 +109,7 @@ def refuse_sibling(source: Source, path: Path, labels: Bytes) -> None:
             raise DataError(f"{path} belongs to {other.name}, not to {source.name}.")
 
 
-def read_batches(source: Source, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
+def read_batches(source: Download, paths: tuple[Path, ...]) -> tuple[Bytes, IntArray]:
     """Images (N, 3, 32, 32) and (fine) labels (N,) of CIFAR's files, one after the other."""
     label_bytes = 2 if source.form == "cifar100" else 1
     images, labels = [], []

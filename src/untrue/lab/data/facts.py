@@ -12,11 +12,11 @@ from untrue.lab.data.sources import BUILT_IN, source
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
-__all__ = ["Facts", "facts"]
+__all__ = ["DatasetFacts", "facts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DatasetFacts:
     """A data set as it is published.
 
     classes: in the order of the labels. groups: super-class to classes, empty when there are none.
@@ -53,7 +53,7 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
 }
 
 
-def facts(name: str) -> Facts:
+def facts(name: str) -> DatasetFacts:
     """What is known of the data set called `name`. Nothing is read or fetched.
 
     >>> facts("fashion-mnist").classes[:2], facts("cifar10").train_images
@@ -62,5 +62,5 @@ def facts(name: str) -> Facts:
     files = source(name)
     groups = names.CIFAR100_GROUPS if name == "cifar100" else {}
     if files is None:
-        return Facts(name, BUILT_IN[name], names.DIGITS, groups, *SIZES[name])
-    return Facts(name, files.about, files.classes, groups, *SIZES[name])
+        return DatasetFacts(name, BUILT_IN[name], names.DIGITS, groups, *SIZES[name])
+    return DatasetFacts(name, files.about, files.classes, groups, *SIZES[name])

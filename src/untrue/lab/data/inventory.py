@@ -12,14 +12,14 @@ from untrue.lab.data.builtin import package_file
 from untrue.lab.data.dataset import load, read
 from untrue.lab.data.download import fetch, sha256
 from untrue.lab.data.places import Files, expected, find, plain_name, roots
-from untrue.lab.data.sources import BUILT_IN, NAMES, Source, source
+from untrue.lab.data.sources import BUILT_IN, NAMES, Download, source
 from untrue.lab.data.tables import read_table_data
 
-__all__ = ["Entry", "Verdict", "check", "get", "listing"]
+__all__ = ["DatasetCheck", "LocalDataset", "check", "get", "listing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LocalDataset:
     """A data set as it is on this machine; `where` is None when it is not."""
 
     name: str
@@ -30,7 +30,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DatasetCheck:
     """What reading a data set showed."""
 
     name: str
@@ -48,27 +48,27 @@ def get(
     return package_file(name) if wanted is None else fetch(wanted, data_dir, mirrors=mirrors)
 
 
-def listing(data_dir: str | Path | None = None) -> tuple[Entry, ...]:
+def listing(data_dir: str | Path | None = None) -> tuple[LocalDataset, ...]:
     """Every data set there is a name for. Nothing is read or fetched."""
     return tuple(entry(name, data_dir) for name in NAMES)
 
 
-def entry(name: str, data_dir: str | Path | None) -> Entry:
+def entry(name: str, data_dir: str | Path | None) -> LocalDataset:
     wanted = source(name)
     if wanted is None:
         try:
             path = package_file(name)
         except UntrueError:
-            return Entry(name, BUILT_IN[name], True, None, 0)
-        return Entry(name, BUILT_IN[name], True, path, path.stat().st_size)
+            return LocalDataset(name, BUILT_IN[name], True, None, 0)
+        return LocalDataset(name, BUILT_IN[name], True, path, path.stat().st_size)
     files = find(wanted, data_dir)
     where, size = (None, 0) if files is None else (files.folder, files.size)
-    return Entry(name, wanted.about, False, where, size)
+    return LocalDataset(name, wanted.about, False, where, size)
 
 
 def check(
     data_dir: str | Path | None = None, *, wanted: Sequence[str] | None = None
-) -> Iterator[Verdict]:
+) -> Iterator[DatasetCheck]:
     """Read every data set that is there (or those `wanted`) whole, and say what was found."""
     for name in wanted or ():
         source(name)
@@ -76,24 +76,24 @@ def check(
         try:
             yield verdict(name, data_dir)
         except UntrueError as error:
-            yield Verdict(name, "bad", str(error))
+            yield DatasetCheck(name, "bad", str(error))
 
 
-def verdict(name: str, data_dir: str | Path | None) -> Verdict:
+def verdict(name: str, data_dir: str | Path | None) -> DatasetCheck:
     wanted = source(name)
     if wanted is None:
         data, path = load(name), package_file(name)
         detail = counts(len(data.train_images), len(data.test_images))
-        return Verdict(name, "ok", f"{detail}, built in", path, path.stat().st_size)
+        return DatasetCheck(name, "ok", f"{detail}, built in", path, path.stat().st_size)
     files = find(wanted, data_dir)
     if files is None:
         part = incomplete(wanted, data_dir)
-        return Verdict(name, "bad", part) if part else Verdict(name, "absent", "not here")
+        return DatasetCheck(name, "bad", part) if part else DatasetCheck(name, "absent", "not here")
     detail = f"{_read_counts(wanted, files)}, {origin(wanted, files)}"
-    return Verdict(name, "ok", detail, files.folder, files.size)
+    return DatasetCheck(name, "ok", detail, files.folder, files.size)
 
 
-def _read_counts(wanted: Source, files: Files) -> str:
+def _read_counts(wanted: Download, files: Files) -> str:
     """Read a data set whole, and say how much there is."""
     if wanted.form == "table":
         table = read_table_data(wanted, files)
@@ -107,14 +107,14 @@ def counts(train: int, test: int) -> str:
     return f"{train:,} training and {test:,} test images"
 
 
-def origin(source: Source, files: Files) -> str:
+def origin(source: Download, files: Files) -> str:
     """Whether the files are those of the public mirrors, byte for byte when uncompressed."""
     held = {plain_name(path): sha256([path], plain=True) for path in files.all}
     same = held == dict(source.contents)
     return "as published" if same else "not the published files (a part, or in another order)"
 
 
-def incomplete(source: Source, data_dir: str | Path | None) -> str | None:
+def incomplete(source: Download, data_dir: str | Path | None) -> str | None:
     """A sentence about the first folder that has some of the files but not all."""
     for folder in (root / name for root in roots(data_dir) for name in source.folders):
         files = expected(source, folder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from untrue.errors import MissingDependencyError
-from untrue.lab.data.sources import Source
+from untrue.lab.data.sources import Download
 
 __all__ = [
     "VARIABLE",
@@ -61,7 +61,7 @@ def roots(data_dir: str | Path | None = None) -> list[Path]:
     return [Path(place).expanduser() for place in given if place]
 
 
-def find(source: Source, data_dir: str | Path | None = None) -> Files | None:
+def find(source: Download, data_dir: str | Path | None = None) -> Files | None:
     """The files of `source` in the first folder that has them all, or None.
 
     In each root the source's own folders are looked at, then the root itself; last of all, the
@@ -73,17 +73,17 @@ def find(source: Source, data_dir: str | Path | None = None) -> Files | None:
     return first_complete(source, folders)
 
 
-def find_in(source: Source, root: Path) -> Files | None:
+def find_in(source: Download, root: Path) -> Files | None:
     """As `find`, in one root alone."""
     return first_complete(source, [root / name for name in (*source.folders, "")])
 
 
-def first_complete(source: Source, folders: Iterable[Path]) -> Files | None:
+def first_complete(source: Download, folders: Iterable[Path]) -> Files | None:
     each = (expected(source, folder) for folder in folders)
     return next((files for files in each if not files.lacking), None)
 
 
-def expected(source: Source, folder: Path) -> Files:
+def expected(source: Download, folder: Path) -> Files:
     """The files `source` would have in `folder`, whether they are there or not."""
     if source.form == "cifar10":
         batches = sorted(folder.glob("data_batch_*.bin"), key=batch_number)
@@ -111,7 +111,7 @@ def batch_number(path: Path) -> tuple[int, str]:
     return int(digits[1]) if digits else 0, path.name
 
 
-def download_folder(source: Source, data_dir: str | Path | None = None) -> Path:
+def download_folder(source: Download, data_dir: str | Path | None = None) -> Path:
     """Where `get` puts the files: the source's folder in the first root."""
     places = roots(data_dir)
     if not places:

@@ -10,11 +10,11 @@ from typing import Literal
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.data import names
 
-__all__ = ["BUILT_IN", "FILES", "IMAGES", "NAMES", "TABLES", "Source", "source"]
+__all__ = ["BUILT_IN", "FILES", "IMAGES", "NAMES", "TABLES", "Download", "source"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Download:
     """A data set that comes as files.
 
     `downloads` are the files on the mirrors with their SHA-256; `contents` the files read, by their
@@ -45,7 +45,7 @@ IDX_FILES = (
     "t10k-labels-idx1-ubyte",
 )
 
-MNIST = Source(
+MNIST = Download(
     name="mnist",
     about="handwritten digits, 28 x 28 grey",
     classes=names.DIGITS,
@@ -82,7 +82,7 @@ MNIST = Source(
     ),
 )
 
-FASHION_MNIST = Source(
+FASHION_MNIST = Download(
     name="fashion-mnist",
     about="articles of clothing, 28 x 28 grey",
     classes=names.FASHION,
@@ -119,7 +119,7 @@ FASHION_MNIST = Source(
 
 CIFAR_MIRRORS = ("https://www.cs.toronto.edu/~kriz/", "https://cave.cs.toronto.edu/kriz/")
 
-CIFAR10 = Source(
+CIFAR10 = Download(
     name="cifar10",
     about="photographs of 10 kinds of thing, 32 x 32 colour",
     classes=names.CIFAR10,
@@ -141,7 +141,7 @@ CIFAR10 = Source(
     },
 )
 
-CIFAR100 = Source(
+CIFAR100 = Download(
     name="cifar100",
     about="photographs, 100 classes in 20 super-classes, 32 x 32 colour",
     classes=names.CIFAR100,
@@ -159,7 +159,7 @@ CIFAR100 = Source(
     },
 )
 
-KDD99 = Source(
+KDD99 = Download(
     name="kdd99",
     about="network connections, 41 columns, 5 categories of attack, official costs",
     classes=("normal", "probe", "dos", "u2r", "r2l"),
@@ -184,7 +184,7 @@ KDD99 = Source(
     other_way="take them from the UCI repository's page of KDD Cup 1999",
 )
 
-GERMAN = Source(
+GERMAN = Download(
     name="german",
     about="German credit (Statlog), 20 columns, good and bad risks, official costs",
     classes=("good", "bad"),
@@ -207,7 +207,7 @@ TABLES = tuple(name for name, each in FILES.items() if each.form == "table")
 IMAGES = tuple(name for name in NAMES if name not in TABLES)
 
 
-def source(name: str) -> Source | None:
+def source(name: str) -> Download | None:
     """The source of a named data set; None for one that is built in."""
     if name not in NAMES:
         raise ArgumentError(

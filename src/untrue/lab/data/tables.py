@@ -13,7 +13,7 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.errors import DataError
 from untrue.lab.data.download import fetch
 from untrue.lab.data.places import Files, expected, find
-from untrue.lab.data.sources import Source, source
+from untrue.lab.data.sources import Download, source
 from untrue.penalty import Penalty
 from untrue.tools.reading.features import Features, Schema
 
@@ -103,7 +103,7 @@ def load_table(name: str, data_dir: str | Path | None = None) -> TableData:
     return read_table_data(wanted, files)
 
 
-def read_table_data(wanted: Source, files: Files) -> TableData:
+def read_table_data(wanted: Download, files: Files) -> TableData:
     """Read and check the files of a table."""
     if wanted.name == "german":
         train, marks = _read(files.train[0], GERMAN_COLUMNS, GERMAN_TEXT, delimiter=None)

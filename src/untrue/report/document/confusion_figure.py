@@ -10,6 +10,7 @@ import numpy as np
 from untrue.array_types import BoolArray, FloatArray
 from untrue.errors import ArgumentError
 from untrue.report.document.styles import NAMES_UP_TO, NUMBERS_UP_TO, check_see, shortened
+from untrue.tools.auditing.examples import CellExamples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,17 +21,8 @@ class Panel:
     values: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class CellExamples:
-    """Names of examples in one cell of a confusion matrix, by positions of the classes."""
-
-    true: int
-    predicted: int
-    names: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Confusion:
+class ConfusionFigure:
     """Confusion matrices of the same classes in one colour scale; correct answers stay grey.
 
     zone: Boolean (k, k), outlined; hovering over it shows `zone_name`. unit: of the values,
@@ -99,7 +91,7 @@ class Confusion:
         return tuple(down + across)
 
 
-def busiest(figure: Confusion, limit: int = 30) -> Confusion:
+def busiest(figure: ConfusionFigure, limit: int = 30) -> ConfusionFigure:
     """The figure with only the `limit` classes most involved in errors, in their old order."""
     k = len(figure.classes)
     if k <= limit:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from untrue.metrics import Interval
-from untrue.report.document.confusion_figure import Confusion
+from untrue.report.document.confusion_figure import ConfusionFigure
 from untrue.report.document.styles import MARKERS, PALETTE, check_see
 
 
@@ -206,7 +206,7 @@ class Change:
         )
 
 
-Figure: TypeAlias = Curves | Facets | Differences | Change | Confusion
+Figure: TypeAlias = Curves | Facets | Differences | Change | ConfusionFigure
 
 
 def ends(

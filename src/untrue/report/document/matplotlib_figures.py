@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue.optional import need
-from untrue.report.document.confusion_figure import Confusion
+from untrue.report.document.confusion_figure import ConfusionFigure
 from untrue.report.document.figures import (
     Axis,
     Change,
@@ -80,11 +80,11 @@ def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
         placing = sheet.get_layout_engine()
         assert placing is not None
         placing.execute(sheet)
-        if isinstance(figure, Confusion) and not figure.shows_numbers:
+        if isinstance(figure, ConfusionFigure) and not figure.shows_numbers:
             # The first placing does not know yet how much the colour bar takes.
             placing.execute(sheet)
         sheet.set_layout_engine("none")
-        if isinstance(figure, Confusion) and figure.shows_numbers:
+        if isinstance(figure, ConfusionFigure) and figure.shows_numbers:
             _numbers(sheet, figure)
         # `savefig` would draw everything twice more.
         picture, drawing = io.BytesIO(), io.BytesIO()
@@ -270,7 +270,7 @@ def _row_names(plot: Plot, names: list[str]) -> None:
     plot.set_ylim(len(names) - 0.5, -0.5)
 
 
-def _confusion(sheet: Sheet, figure: Confusion) -> None:
+def _confusion(sheet: Sheet, figure: ConfusionFigure) -> None:
     colors = need("matplotlib.colors", "Drawing figures as files")
     collections = need("matplotlib.collections", "Drawing figures as files")
     scale = colors.LinearSegmentedColormap.from_list("errors", SCALE)
@@ -302,7 +302,7 @@ def _confusion(sheet: Sheet, figure: Confusion) -> None:
         sheet.colorbar(image, ax=list(plots), label=figure.unit, shrink=0.8, pad=0.02)
 
 
-def _numbers(sheet: Sheet, figure: Confusion) -> None:
+def _numbers(sheet: Sheet, figure: ConfusionFigure) -> None:
     """The counts in the cells. They take no room, so they come after the placing."""
     for plot, panel in zip(sheet.axes, figure.panels, strict=True):
         dark = figure.dark(panel)

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from untrue.atomic_files import place_bytes
 from untrue.optional import need
 from untrue.report.document import plotly_figures
-from untrue.report.document.confusion_figure import Confusion
+from untrue.report.document.confusion_figure import ConfusionFigure
 from untrue.report.document.figures import Change, Curves, Differences, Facets, Figure
 from untrue.report.document.prose import prose
 from untrue.report.document.steps import ConfusionSteps
@@ -109,7 +109,7 @@ def _described(part: Part) -> dict[str, Any]:
         }
     if isinstance(part, ConfusionSteps):
         return _steps(part)
-    if isinstance(part, Curves | Facets | Differences | Change | Confusion):
+    if isinstance(part, Curves | Facets | Differences | Change | ConfusionFigure):
         panels = [
             {
                 "title": drawing.pop("title"),
@@ -121,7 +121,7 @@ def _described(part: Part) -> dict[str, Any]:
         ]
         for panel in panels:
             panel["json"] = in_script(panel["json"])
-        listed = isinstance(part, Confusion) and bool(part.examples)
+        listed = isinstance(part, ConfusionFigure) and bool(part.examples)
         return {
             "kind": "figure",
             "title": part.title,
@@ -160,7 +160,7 @@ def _steps(part: ConfusionSteps) -> dict[str, Any]:
 
 def _examples(figure: Figure) -> dict[str, list[str]]:
     """Names of examples by cell, "true,predicted"."""
-    assert isinstance(figure, Confusion)
+    assert isinstance(figure, ConfusionFigure)
     return {f"{cell.true},{cell.predicted}": list(cell.names) for cell in figure.examples}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis
 from untrue.report.document.plotly_layout import Drawing, axis_layout, base_layout, long, safe
 from untrue.report.document.styles import DIAGONAL, INK, NAMES_UP_TO, SCALE, ZONE_COLOUR, number
@@ -17,7 +17,7 @@ CELL, AROUND = 120, 110
 LARGE_UP_TO = 6
 
 
-def draw_confusion(figure: Confusion, panel: Panel) -> Drawing:
+def draw_confusion(figure: ConfusionFigure, panel: Panel) -> Drawing:
     """A heat map, with the zone outlined."""
     k = len(figure.classes)
     same = np.eye(k, dtype=bool)
@@ -106,7 +106,7 @@ def draw_confusion(figure: Confusion, panel: Panel) -> Drawing:
     return {"title": panel.title, "width": side, "data": data, "layout": layout}
 
 
-def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any]:
+def _numbers(figure: ConfusionFigure, panel: Panel, *, on_dark: bool) -> dict[str, Any]:
     """The counts in the cells, as a trace of their own: plotly's contrast fails mid-scale."""
     cells = np.argwhere((panel.values != 0) & (figure.dark(panel) == on_dark)).tolist()
     texts = [number(float(panel.values[i, j])) for i, j in cells]
@@ -127,7 +127,9 @@ def _numbers(figure: Confusion, panel: Panel, *, on_dark: bool) -> dict[str, Any
     }
 
 
-def _cell_hover(figure: Confusion, true: str, predicted: str, value: float, i: int, j: int) -> str:
+def _cell_hover(
+    figure: ConfusionFigure, true: str, predicted: str, value: float, i: int, j: int
+) -> str:
     inside = figure.zone is not None and bool(figure.zone[i, j])
     verdict = "right" if i == j else safe(figure.zone_name) if inside else ""
     lines = [f"truth: <b>{true}</b>", f"predicted: <b>{predicted}</b>"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from untrue.errors import ArgumentError
-from untrue.report.document.confusion_figure import Confusion
+from untrue.report.document.confusion_figure import ConfusionFigure
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SliderStep:
     """A place of the slider: its name, "0.5", and what it shows, in a sentence."""
 
     name: str
@@ -25,9 +25,9 @@ class ConfusionSteps:
     first   the step that is shown at first
     """
 
-    figure: Confusion
+    figure: ConfusionFigure
     label: str
-    steps: tuple[Step, ...]
+    steps: tuple[SliderStep, ...]
     first: int = 0
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import untrue
 from untrue.array_types import FloatArray, IntArray
 from untrue.metrics import Cells
-from untrue.report.document.confusion_figure import CellExamples, Confusion, Panel, busiest
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
@@ -26,6 +26,7 @@ from untrue.report.own.measures import (
     zone_words,
 )
 from untrue.tools.auditing.audit import AuditResult
+from untrue.tools.auditing.examples import CellExamples
 from untrue.tools.reading.hierarchies import group_order
 
 # A heat map of more classes than this shows those with the most errors only.
@@ -159,7 +160,7 @@ def facts(found: AuditResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
+def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | None:
     """The confusion matrix by cost or by count, super-classes side by side."""
     k = found.penalty.n_classes
     if k > FULL_MATRIX:
@@ -187,7 +188,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> Confusion | None:
         else "Each cell is how often it happened"
         + (", with the zone outlined." if zone is not None else "; right answers stay grey.")
     )
-    figure = Confusion(
+    figure = ConfusionFigure(
         title,
         see,
         names,

@@ -8,7 +8,7 @@ import numpy as np
 
 import untrue
 from untrue.metrics import Interval
-from untrue.report.document.confusion_figure import Confusion, Panel, busiest
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
@@ -218,11 +218,11 @@ def _change_figure(found: FitResult, plain: Variant, kept: Variant) -> Change:
     )
 
 
-def _confusion(found: FitResult, variants: list[Variant]) -> Confusion:
+def _confusion(found: FitResult, variants: list[Variant]) -> ConfusionFigure:
     penalty = found.model.penalty
     k = penalty.n_classes
     zone = outlined(penalty.matrix() > found.zone_above) if k <= FULL_MATRIX else None
-    figure = Confusion(
+    figure = ConfusionFigure(
         "Errors on the test part",
         "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),
         penalty.classes,

@@ -7,7 +7,7 @@ import numpy as np
 from untrue.errors import listed
 from untrue.penalty import Penalty
 from untrue.penalty.dense import off_diagonal
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.page import Page, Section, render
 from untrue.report.document.styles import number, shortened
 from untrue.report.document.tables import Cell, Column, Table
@@ -139,10 +139,10 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
     """The whole matrix as a heat map, and the check, as HTML."""
     found = diagnose(penalty)
     tables = diagnosis_tables(found, name=name)
-    parts: list[Confusion | Table | str] = []
+    parts: list[ConfusionFigure | Table | str] = []
     if penalty.n_classes <= MOST_CLASSES:
         parts.append(
-            Confusion(
+            ConfusionFigure(
                 "The cost of each mistake",
                 "Rows are the truth, columns the predicted class; the darker, the costlier.",
                 penalty.classes,

@@ -10,7 +10,7 @@ import untrue
 from untrue.budgets import Verdict
 from untrue.losses import registry
 from untrue.losses.registry import style_of
-from untrue.report.document.confusion_figure import Confusion, Panel, busiest
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import LEAST_COST_STYLE
@@ -277,7 +277,7 @@ def _frontier(found: TuneResult, b: int) -> Curves:
     )
 
 
-def _confusion(found: TuneResult) -> Confusion:
+def _confusion(found: TuneResult) -> ConfusionFigure:
     k = found.model.penalty.n_classes
     plain = found.setting == Setting(Recipe())
     panels = [Panel("the plain model", np.asarray(dense_counts(found.plain_confusion)))]
@@ -288,7 +288,7 @@ def _confusion(found: TuneResult) -> Confusion:
         masks = [budget.mask() for budget in found.budgets if budget.budget.kind != "cost"]
         every = np.logical_or.reduce([np.zeros((k, k), dtype=bool), *masks])
         zone = outlined(every)
-    figure = Confusion(
+    figure = ConfusionFigure(
         "Errors on the held-out part",
         "Darker is more errors"
         + (", and the mistakes of the budgets are outlined." if zone is not None else "."),

@@ -8,8 +8,8 @@ import numpy as np
 
 from untrue.array_types import IntArray
 from untrue.lab.records import RunResult
-from untrue.report.document.confusion_figure import Confusion, Panel
-from untrue.report.document.steps import ConfusionSteps, Step
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
+from untrue.report.document.steps import ConfusionSteps, SliderStep
 from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.chapters import as_float, runs
 from untrue.report.runs.rows import Collected
@@ -49,7 +49,7 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
         found,
         {seed},
         sentence,
-        lambda panels: Confusion(
+        lambda panels: ConfusionFigure(
             title="Confusions as alpha grows",
             see=f"Repetition {seed}, the zone of {size} cells outlined. Move alpha and see the "
             "errors leave the zone; alpha 0 is the baseline. Darker cells hold more errors.",
@@ -82,7 +82,7 @@ def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
         found,
         seeds,
         sentence,
-        lambda panels: Confusion(
+        lambda panels: ConfusionFigure(
             title="Confusions as alpha grows",
             see="The blocks on the diagonal are the super-classes. Move alpha and see the errors "
             "gather in them; alpha 0 is the baseline. "
@@ -105,7 +105,7 @@ def _slider(
     found: Found,
     seeds: set[int],
     sentence: Callable[[str, IntArray], str],
-    figure: Callable[[tuple[Panel, ...]], Confusion],
+    figure: Callable[[tuple[Panel, ...]], ConfusionFigure],
 ) -> ConfusionSteps | None:
     alphas = _finished(found, arms, seeds)
     if len(alphas) < 2:
@@ -115,7 +115,9 @@ def _slider(
         counts = {loss: _summed(found[loss, alpha], seeds) for loss in arms.losses()}
         panels += [Panel(loss, as_float(each)) for loss, each in counts.items()]
         steps.append(
-            Step(f"{alpha:g}", "; ".join(sentence(loss, n) for loss, n in counts.items()) + ".")
+            SliderStep(
+                f"{alpha:g}", "; ".join(sentence(loss, n) for loss, n in counts.items()) + "."
+            )
         )
     return ConfusionSteps(figure(tuple(panels)), "alpha", tuple(steps))
 

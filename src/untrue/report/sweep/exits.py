@@ -35,7 +35,7 @@ SHOWN = (0.0, 0.2, 0.4, 0.8, 1.6, 2.4, 3.2, 5.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Variant:
+class ExitVariant:
     """How the exits were trained. arm: of the last exit, by its most probable label."""
 
     name: str
@@ -66,7 +66,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     )
 
 
-def variants(arms: Arms) -> list[Variant]:
+def variants(arms: Arms) -> list[ExitVariant]:
     """One exit first, then the others from the plainest on; named with alpha where several are."""
     chosen = [a for a in arms.select(decision="argmax") if a.exit is None]
     alphas = {(a.loss, a.alpha) for a in chosen if a.alpha}
@@ -82,11 +82,11 @@ def variants(arms: Arms) -> list[Variant]:
         name = {"one": ONE, "plain": PLAIN}.get(kind(arm)) or NAMES[kind(arm)]
         if len(alphas) > 1 and arm.alpha:
             name += f" ({arm.loss}, alpha {arm.alpha:g})"
-        made.append(Variant(name, style, arm))
+        made.append(ExitVariant(name, style, arm))
     return made
 
 
-def _lead(arms: Arms, found: list[Variant], n_exits: int) -> str:
+def _lead(arms: Arms, found: list[ExitVariant], n_exits: int) -> str:
     by_name = {each.name: each for each in found}
     base = by_name.get(PLAIN)
     ours = next((each for each in found if each.name.startswith(NAMES["text"])), None)
@@ -116,7 +116,7 @@ def _judged(change: Interval | None) -> str:
     return "worse" if change.low > 0 else "may be chance"
 
 
-def _saving(arms: Arms, variant: Variant) -> str:
+def _saving(arms: Arms, variant: ExitVariant) -> str:
     """How much can be saved before an answer costs 1 % more, in work and in seconds."""
     stops = _stops(arms, variant)
     whole = next((stop for stop in stops if stop.threshold == 0.0), None)
@@ -138,7 +138,9 @@ def _saving(arms: Arms, variant: Variant) -> str:
     )
 
 
-def _exit_figures(arms: Arms, found: list[Variant], n_exits: int, stem: str) -> tuple[Item, ...]:
+def _exit_figures(
+    arms: Arms, found: list[ExitVariant], n_exits: int, stem: str
+) -> tuple[Item, ...]:
     items = []
     for measure, called, see in MEASURES:
         series = []
@@ -163,7 +165,7 @@ def _exit_figures(arms: Arms, found: list[Variant], n_exits: int, stem: str) -> 
     return tuple(items)
 
 
-def _by_exit(collected: Collected, arms: Arms, found: list[Variant], n_exits: int) -> Table:
+def _by_exit(collected: Collected, arms: Arms, found: list[ExitVariant], n_exits: int) -> Table:
     base = next((each for each in found if each.name == PLAIN), None)
     rows: list[tuple[Cell, ...]] = []
     for each in found:
@@ -190,7 +192,7 @@ def _by_exit(collected: Collected, arms: Arms, found: list[Variant], n_exits: in
     )
 
 
-def _stopping(arms: Arms, found: Iterable[Variant], stem: str) -> tuple[Item, ...]:
+def _stopping(arms: Arms, found: Iterable[ExitVariant], stem: str) -> tuple[Item, ...]:
     alone = next((each for each in found if each.name == ONE), None)
     found = [each for each in found if _stops(arms, each)]
     if not found:
@@ -228,7 +230,7 @@ def _stopping(arms: Arms, found: Iterable[Variant], stem: str) -> tuple[Item, ..
     return (*items, Item(f"{stem}-early", _stop_table(arms, found)))
 
 
-def _stop_table(arms: Arms, found: Iterable[Variant]) -> Table:
+def _stop_table(arms: Arms, found: Iterable[ExitVariant]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for each in found:
         stops = _stops(arms, each)
@@ -269,7 +271,7 @@ def _stop_table(arms: Arms, found: Iterable[Variant]) -> Table:
     )
 
 
-def _stops(arms: Arms, variant: Variant) -> list[Arm]:
+def _stops(arms: Arms, variant: ExitVariant) -> list[Arm]:
     arm = variant.arm
     return [
         stop
@@ -284,7 +286,7 @@ def _stops(arms: Arms, variant: Variant) -> list[Arm]:
     ]
 
 
-def _by_least_cost(arms: Arms, alone: Variant | None, measure: str) -> Interval | None:
+def _by_least_cost(arms: Arms, alone: ExitVariant | None, measure: str) -> Interval | None:
     """Of the network with one exit, its answers those of least expected cost."""
     if alone is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms
@@ -176,7 +176,7 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             np.sum([found[seed].confusion for seed in seeds], axis=0)[np.ix_(order, order)]
             for found in (before, after)
         ]
-        figure = Confusion(
+        figure = ConfusionFigure(
             title=f"Confusions before and after, {loss} loss",
             see="The blocks on the diagonal are the super-classes: errors inside them are the mild "
             f"ones. {_repeated(len(seeds))} Darker cells hold more errors; correct answers "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from untrue.losses.registry import style_of
-from untrue.report.document.confusion_figure import Confusion, Panel
+from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.runs.arms import Arm, Arms
@@ -211,7 +211,7 @@ def _matrices(collected: Collected, arms: Arms, size: int, stem: str) -> tuple[I
             continue
         zone = spec.mask(collected.info)
         old, new = before[seed].confusion, after[seed].confusion
-        figure = Confusion(
+        figure = ConfusionFigure(
             title=f"Confusions before and after, {loss} loss",
             see=f"Repetition {seed}: the outlined zone of {size} cells holds "
             f"{int(old[zone].sum())} errors before and {int(new[zone].sum())} after, of "

@@ -51,7 +51,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class LeastCostDecision:
     """The answers of least expected cost instead of the ones given.
 
     change: paired, these answers minus those given.
@@ -85,7 +85,7 @@ class AuditResult:
     group_names: tuple[str, ...]
     groups: IntArray | None
     calibration: tuple[Bin, ...] | None
-    decision: Decision | None
+    decision: LeastCostDecision | None
     examples: tuple[CellExamples, ...]
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...]
@@ -305,7 +305,7 @@ def _as_given(measure: _Measure) -> tuple[Cells, Summary, tuple[Bin, ...] | None
     return cells, found, reliability(probs, true)
 
 
-def _by_least_cost(measure: _Measure) -> Decision | None:
+def _by_least_cost(measure: _Measure) -> LeastCostDecision | None:
     """The answers of least expected cost, measured; None without probabilities or costs."""
     read, costs = measure.read, measure.costs
     if read.probs is None or measure.above is None:
@@ -323,7 +323,7 @@ def _by_least_cost(measure: _Measure) -> Decision | None:
         resamples=measure.resamples,
         seed=measure.seed,
     )
-    return Decision(found, cells, change)
+    return LeastCostDecision(found, cells, change)
 
 
 def _resolved(

@@ -24,7 +24,7 @@ DEFAULT_LEFT, NAN_IS_MISSING = 2, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TreeSplit:
     """A node. yes and no: positions of nodes, or -1 - position of a leaf."""
 
     mode: int
@@ -38,7 +38,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    splits: tuple[Split, ...]
+    splits: tuple[TreeSplit, ...]
     leaves: tuple[float, ...]
 
 
@@ -47,7 +47,7 @@ class _Columns:
     """The attributes of the node, tree after tree."""
 
     roots: list[int] = field(default_factory=list)
-    splits: list[Split] = field(default_factory=list)
+    splits: list[TreeSplit] = field(default_factory=list)
     ends: list[tuple[int, int, int, int]] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _Columns:
         self.targets += [target] * len(tree.leaves)
         self.weights += tree.leaves
         # A tree without splits asks a question whose answers are the same.
-        for split in tree.splits or (Split(AT_MOST, 0, 0.0, (), -1, -1, False),):
+        for split in tree.splits or (TreeSplit(AT_MOST, 0, 0.0, (), -1, -1, False),):
             self.splits.append(split)
             sides = ((leaf - 1 - e, 1) if e < 0 else (first + e, 0) for e in (split.yes, split.no))
             (yes, yes_leaf), (no, no_leaf) = sides
@@ -126,11 +126,11 @@ def _lightgbm_tree(fields: Mapping[str, list[str]]) -> Tree:
             members = tuple(
                 32 * w + b for w, word in enumerate(words) for b in range(32) if word >> b & 1
             )
-            splits.append(Split(MEMBER, column, 0.0, members, yes, no, missing_is_yes=False))
+            splits.append(TreeSplit(MEMBER, column, 0.0, members, yes, no, missing_is_yes=False))
         else:
             # Where training saw no gap, LightGBM takes one for a 0.
             gap_is_yes = bool(kind & DEFAULT_LEFT) if kind >> 2 == NAN_IS_MISSING else limit >= 0
-            splits.append(Split(AT_MOST, column, limit, (), yes, no, gap_is_yes))
+            splits.append(TreeSplit(AT_MOST, column, limit, (), yes, no, gap_is_yes))
     return Tree(tuple(splits), tuple(float(each) for each in fields["leaf_value"]))
 
 
@@ -157,9 +157,9 @@ def _xgboost_tree(tree: Mapping[str, Any]) -> Tree:
         gap_is_left, column = bool(tree["default_left"][node]), tree["split_indices"][node]
         if node in members:  # those go right
             chosen = tuple(members[node])
-            splits.append(Split(MEMBER, column, 0.0, chosen, right, left, not gap_is_left))
+            splits.append(TreeSplit(MEMBER, column, 0.0, chosen, right, left, not gap_is_left))
         else:
             limit = float(np.float32(tree["split_conditions"][node]))
-            splits.append(Split(LESS, column, limit, (), left, right, gap_is_left))
+            splits.append(TreeSplit(LESS, column, limit, (), left, right, gap_is_left))
     values = [float(np.float32(tree["split_conditions"][node])) for node in leaves]
     return Tree(tuple(splits), tuple(values))

@@ -18,7 +18,7 @@ from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.reading.sources import Preprocessing
 from untrue.tools.tuning.judging import Judge
 from untrue.tools.tuning.problem import Problem
-from untrue.tools.tuning.record import Trained
+from untrue.tools.tuning.record import TrainedOutputs
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.search import Search
 from untrue.tools.tuning.setting import Setting, answers, decision_costs
@@ -31,8 +31,8 @@ def finish(
     trainer: CachingTrainer,
     judge: Judge,
     found: Search,
-    plain: Trained,
-    made: Trained,
+    plain: TrainedOutputs,
+    made: TrainedOutputs,
     *,
     notes: tuple[str, ...],
     labels: Any,
@@ -71,7 +71,7 @@ def _tuned_model(
     preprocessing: Preprocessing,
     trainer: CachingTrainer,
     judge: Judge,
-    made: Trained,
+    made: TrainedOutputs,
     setting: Setting,
     outcome: Outcome,
 ) -> Model:

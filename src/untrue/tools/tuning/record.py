@@ -26,7 +26,7 @@ OTHER = "Name another with --record."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedOutputs:
     """A model that was trained, seen by its outputs.
 
     logits       (N, k) of the examples it is judged on
@@ -57,7 +57,7 @@ class Record:
         self._storage = Storage.memory() if path is None else Storage.write(path, other=OTHER)
         self.damaged: list[str] = []
 
-    def get(self, key: str, shape: tuple[int, int]) -> Trained | None:
+    def get(self, key: str, shape: tuple[int, int]) -> TrainedOutputs | None:
         """The entry, whose logits must have this shape; None when there is none that is whole."""
         entry = self._storage.get(TRAINED, key)
         found = read_as(entry, read_trained) if isinstance(entry, Entry) else entry
@@ -66,7 +66,7 @@ class Record:
             return None
         return None if found is None or found.logits.shape != shape else found
 
-    def put(self, key: str, trained: Trained) -> None:
+    def put(self, key: str, trained: TrainedOutputs) -> None:
         """Keep an entry, in one transaction."""
         facts = {
             "temperature": trained.temperature,
@@ -83,12 +83,12 @@ class Record:
         self._storage.close()
 
 
-def read_trained(entry: Entry) -> Trained:
+def read_trained(entry: Entry) -> TrainedOutputs:
     """The model of an entry."""
     logits, weights = entry.arrays[LOGITS], entry.arrays.get(WEIGHTS)
     if logits.dtype != np.float32 or logits.ndim != 2:
         raise ValueError(f"logits of the shape {logits.shape}")
-    return Trained(
+    return TrainedOutputs(
         name=entry.label,
         temperature=float(entry.facts["temperature"]),
         logits=logits.copy(),

@@ -16,7 +16,7 @@ from untrue.tools.fitting.model import Model
 from untrue.tools.fitting.model_folder import check_target, save_model
 from untrue.tools.fitting.predict import predict
 from untrue.tools.tuning.judging import Trial, points
-from untrue.tools.tuning.search import Step
+from untrue.tools.tuning.search import SearchStep
 from untrue.tools.tuning.setting import Setting
 
 
@@ -62,7 +62,7 @@ class TuneResult:
     why: str | None
     trials: tuple[Trial, ...]
     trial: Trial
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
     step: int
     budgets: tuple[ResolvedBudget, ...]
     verdicts: tuple[BudgetVerdict, ...]

@@ -30,7 +30,7 @@ SLOW, FAST = 1.5, 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     """What was tried, and what came of it; `trials` are positions in the list of all trials."""
 
     title: str
@@ -52,7 +52,7 @@ class Search:
     chosen: Candidate
     step: int
     likely: bool
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
     trained: int
     stopped: str
 
@@ -63,7 +63,7 @@ class _Log:
     def __init__(self, judge: Judge, tell: Callable[[str], None] | None) -> None:
         self.judge, self._tell = judge, tell
         self.trials: list[Trial] = []
-        self.steps: list[Step] = []
+        self.steps: list[SearchStep] = []
         self.candidates: list[tuple[Candidate, int]] = []
         self.plain = 0.0
 
@@ -91,7 +91,7 @@ class _Log:
             (trial for trial, _ in pairs), key=lambda t: (self.judge.excess(t), -t.accuracy)
         )
         finding = findings(shown, self.judge)
-        self.steps.append(Step(title, finding, range(start, len(self.trials))))
+        self.steps.append(SearchStep(title, finding, range(start, len(self.trials))))
         if self._tell is not None:
             self._tell(f"{title}: {finding}")
         return next((candidate for trial, candidate in pairs if trial is best), None)

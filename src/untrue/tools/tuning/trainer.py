@@ -19,7 +19,7 @@ from untrue.tools.fitting.learners import FitTask, Learner, softmax_temperature
 from untrue.tools.fitting.link import Link, class_probs
 from untrue.tools.fitting.setup import PLAIN
 from untrue.tools.tuning.parts import Parts
-from untrue.tools.tuning.record import Record, Trained, key_of
+from untrue.tools.tuning.record import Record, TrainedOutputs, key_of
 from untrue.training.progress import Progress
 from untrue.training.splits import Split
 
@@ -104,17 +104,17 @@ class CachingTrainer:
             probs[position[fold.test]] = self.probs(recipe, found, fold.test)
         return probs
 
-    def outside(self, recipe: Recipe, made: Trained, rows: IntArray) -> float:
+    def outside(self, recipe: Recipe, made: TrainedOutputs, rows: IntArray) -> float:
         """The share of the examples `rows` whose scores stand for no class probabilities."""
         link, each = link_of(recipe.loss, recipe.alpha, self.costs(recipe.multipliers), rows)
         return link.read(made.logits, each)[1]
 
-    def probs(self, recipe: Recipe, made: Trained, rows: IntArray) -> FloatArray:
+    def probs(self, recipe: Recipe, made: TrainedOutputs, rows: IntArray) -> FloatArray:
         """Calibrated class probabilities (n, k) behind a model's scores, of the examples `rows`."""
         link, each = link_of(recipe.loss, recipe.alpha, self.costs(recipe.multipliers), rows)
         return class_probs(made.logits, link, made.temperature, each)
 
-    def final(self, recipe: Recipe) -> Trained:
+    def final(self, recipe: Recipe) -> TrainedOutputs:
         """The network that learns from all of the development part, judged on the held-out."""
         which = "on all but the held-out part"
         return self._trained_or_kept(
@@ -129,10 +129,10 @@ class CachingTrainer:
         seed = (self.seed + offset) % 2**32
         return TrainingTask(name, recipe.loss, penalty, recipe.alpha, part, seed, weights)
 
-    def _trained_or_kept(self, tasks: Sequence[TrainingTask]) -> list[Trained]:
+    def _trained_or_kept(self, tasks: Sequence[TrainingTask]) -> list[TrainedOutputs]:
         """The networks of the tasks; those that the record has are not trained again."""
         keys = [self._key(task) for task in tasks]
-        found: dict[int, Trained] = {}
+        found: dict[int, TrainedOutputs] = {}
         for i, (key, task) in enumerate(zip(keys, tasks, strict=True)):
             kept = self.record.get(key, (len(task.part.test), self.n_classes))
             if kept is not None:
@@ -145,7 +145,7 @@ class CachingTrainer:
             found[i] = made
         return [found[i] for i in range(len(tasks))]
 
-    def _trained(self, tasks: Mapping[int, TrainingTask]) -> Iterator[tuple[int, Trained]]:
+    def _trained(self, tasks: Mapping[int, TrainingTask]) -> Iterator[tuple[int, TrainedOutputs]]:
         """Train here, one after the other, or on the cluster, at once."""
         shared = (self.learner, self.inputs, self.labels)
         report = self.on_epoch or _silent
@@ -160,7 +160,7 @@ class CachingTrainer:
 
         places, items = list(tasks), list(tasks.values())
         self._check_time(items[0])
-        ended: dict[int, Trained] = {}
+        ended: dict[int, TrainedOutputs] = {}
         first = 0  # the training whose progress is shown: lines of several would mix
         with closing(ray.run(self.cluster, train_task, shared, items)) as events:
             for event in events:
@@ -203,7 +203,7 @@ def train_task(
     shared: tuple[Learner, npt.NDArray[Any], IntArray],
     task: TrainingTask,
     report: Callable[[Progress], None],
-) -> Trained:
+) -> TrainedOutputs:
     """Train one network and see what it gives; also the work of a cluster's node."""
     learner, inputs, labels = shared
     started = time.perf_counter()
@@ -216,7 +216,7 @@ def train_task(
     predictor = fitted.predictor
     link, each = link_of(task.loss, task.alpha, task.penalty, part.validation)
     watched = link.logits(predictor.logits(inputs[part.validation]), each)
-    return Trained(
+    return TrainedOutputs(
         task.name,
         softmax_temperature(task.name, watched, labels[part.validation]),
         predictor.logits(inputs[part.test]).astype(np.float32),
@@ -236,7 +236,7 @@ def link_of(
     return Link(loss, alpha, costs), None
 
 
-def _last_epoch(made: Trained) -> Progress:
+def _last_epoch(made: TrainedOutputs) -> Progress:
     train, validation = made.history["train"], made.history["validation"]
     n, last = max(len(train), len(validation)), (validation or train)[-1]
     return Progress(n, n, 1, 1, last, last if validation else None)
