@@ -81,7 +81,7 @@ def _method(name: str) -> tuple[str, Method]:
         learner, rest = "linear", ["bilinear", *rest[1:]]
     if learner == "logistic regression":
         learner = "linear"
-    loss = next((each for each in MIXED if each in rest), None)
+    loss: str | None = next((each for each in MIXED if each in rest), None)
     if loss is None:
         loss = "examples weighted by cost" if "weighted" in " ".join(rest) else CROSS_ENTROPY
     decision = next((each for each in (POSTERIOR, LEAST_COST) if each in rest), ARGMAX)

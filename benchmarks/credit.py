@@ -27,8 +27,8 @@ import untrue
 from untrue import boosting
 from untrue.decision.posteriors import invert
 from untrue.lab.data.tables import TableData
+from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.reference import Loss
 from untrue.sklearn import BilinearClassifier
 from untrue.tools.reading.codes import fit_codes
 from untrue.tools.reading.preprocess import fit_table
@@ -154,7 +154,7 @@ def answer(
     if method.decision == "posterior":
         costs, scale = _scaled(table, method.training, test, train)
         moved: Costs = costs if scale == 1.0 else costs.scaled(scale)  # type: ignore[union-attr]
-        loss: Loss = "log-bilinear" if method.training.loss == "log-bilinear" else "bilinear"
+        loss: MixedName = "log-bilinear" if method.training.loss == "log-bilinear" else "bilinear"
         probs = invert(probs, moved, setting, loss).probs
     return untrue.decide(probs, table.costs(method.costs, test, train))
 

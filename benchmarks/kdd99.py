@@ -30,7 +30,7 @@ import untrue
 from benchmarks.record import RESULTS, write
 from untrue import boosting
 from untrue.lab.data.tables import TableData, load_table
-from untrue.reference import Loss
+from untrue.losses.registry import MixedName
 from untrue.tools.reading.codes import fit_codes
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ PUBLISHED = {"winner": 0.2331, "second": 0.2356, "third": 0.2367, "1-nearest nei
 class Training:
     """What a booster is trained by. rows: each distinct row once, or as often as it is there."""
 
-    loss: Loss | None
+    loss: MixedName | None
     alpha: float
     rows: str
 
@@ -69,7 +69,7 @@ class Candidate:
 
 
 # None is cross-entropy.
-LOSSES: tuple[tuple[Loss | None, float], ...] = (
+LOSSES: tuple[tuple[MixedName | None, float], ...] = (
     (None, 0.0),
     ("bilinear", 0.3),
     ("bilinear", 0.5),

@@ -36,12 +36,12 @@ from benchmarks import record, tables
 from benchmarks.pages import read
 from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
 from untrue.functional import backend
-from untrue.functional.formula import Term
 from untrue.functional.mixed import Options, by_formula
 from untrue.functional.native import described
 from untrue.lab.provenance import hardware
 from untrue.losses import registry
 from untrue.losses.bilinear import MixedLoss
+from untrue.losses.registry import MixedName
 
 ALPHA = 0.5
 DENSE = (10, 100, 1_000, 10_000)
@@ -145,7 +145,7 @@ def losses(k: int) -> dict[str, Step]:
     if k == RIVALS:
         steps |= rivals(k)
     for form, penalty in penalties.items():
-        terms: tuple[tuple[Term, MixedLoss], ...] = (
+        terms: tuple[tuple[MixedName, MixedLoss], ...] = (
             ("bilinear", BilinearLoss(penalty, ALPHA)),
             ("log-bilinear", LogBilinearLoss(penalty, ALPHA)),
         )

@@ -27,8 +27,8 @@ import untrue
 from benchmarks import record
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from untrue.decision.calibration import log_probs
+from untrue.losses.registry import MixedName
 from untrue.metrics.intervals import Interval, mean_interval, paired_interval
-from untrue.reference import Loss
 
 SEEDS, SIZES, HELD_OUT = 30, (200, 400, 800), 400
 ZONE, COSTLY = 20, 10.0
@@ -114,8 +114,8 @@ def answered(network: str, size: int, seed: int) -> Iterator[tuple[Way, Scores]]
             truth = digits[parts[2]]
             own = untrue.calibrate(held_out, target[1].numpy())(test)
             yield (loss, strength, "own"), scored(own, truth, costs)
-            if loss in get_args(Loss):
-                by = cast(Loss, loss)
+            if loss in get_args(MixedName):
+                by = cast(MixedName, loss)
                 behind = [
                     posterior_scores(each, trained_by, strength, by) for each in (held_out, test)
                 ]
@@ -164,7 +164,7 @@ def train(
 
 
 def posterior_scores(
-    logits: np.ndarray, costs: untrue.Penalty, alpha: float, loss: Loss
+    logits: np.ndarray, costs: untrue.Penalty, alpha: float, loss: MixedName
 ) -> tuple[np.ndarray, float]:
     """Logarithms of the posterior, and the share of rows that have none."""
     probs = torch.tensor(logits).softmax(-1).numpy()

@@ -11,6 +11,7 @@ import pytest
 from untrue import newton, reference
 from untrue.errors import ArgumentError
 from untrue.kernels import KERNELS
+from untrue.losses.registry import MixedName
 
 COMPILED = [] if KERNELS is None else KERNELS.instruction_sets()
 
@@ -32,7 +33,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("k", [1, 2, 5, 30])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
 def test_they_are_the_references_however_far_apart_the_scores(
-    loss: reference.Loss, k: int, alpha: float
+    loss: MixedName, k: int, alpha: float
 ) -> None:
     rng = np.random.default_rng(k)
     n = 3000
@@ -78,7 +79,7 @@ def some(n: int, k: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
 @pytest.mark.parametrize("n", [0, 1, 3, 15, 16, 17, 100])
-def test_any_number_of_examples_by_class_or_by_example(loss: reference.Loss, n: int) -> None:
+def test_any_number_of_examples_by_class_or_by_example(loss: MixedName, n: int) -> None:
     given = some(n, 4)
     ours = newton.newton_terms(**given, loss=loss)
     by_example = {**given, "costs": given["costs"][given["target"]]}
@@ -100,7 +101,7 @@ def test_the_order_in_memory_and_the_precision_of_the_scores_change_nothing() ->
 
 
 @pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
-def test_equal_scores_and_scores_far_apart_are_finite(loss: reference.Loss) -> None:
+def test_equal_scores_and_scores_far_apart_are_finite(loss: MixedName) -> None:
     given = some(40, 5)
     for scores in (np.zeros((40, 5)), given["scores"] * 1e4, given["scores"] * 1e30):
         terms = newton.newton_terms(**{**given, "scores": scores}, loss=loss)

@@ -52,11 +52,11 @@ from untrue import newton, reference
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError, DataError
+from untrue.losses.registry import MIXED, MixedName
 from untrue.metrics.probabilities import softmax
 from untrue.optional import missing
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.stated import has_names, penalty_of_codes
-from untrue.reference import Loss
 
 __all__ = [
     "lightgbm_metric",
@@ -78,7 +78,7 @@ LEAST_SHARE = 1e-15
 
 def lightgbm_objective(
     penalty: Penalty | ExamplePenalty | Any,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
     *,
     classes: Sequence[Any] | None = None,
@@ -104,7 +104,7 @@ def lightgbm_objective(
 
 def xgboost_objective(
     penalty: Penalty | ExamplePenalty | Any,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
     *,
     classes: Sequence[Any] | None = None,
@@ -120,7 +120,7 @@ def xgboost_objective(
 
 def lightgbm_metric(
     penalty: Penalty | ExamplePenalty | Any,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
     *,
     measure: Measure = "loss",
@@ -138,7 +138,7 @@ def lightgbm_metric(
 
 def xgboost_metric(
     penalty: Penalty | ExamplePenalty | Any,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
     *,
     measure: Measure = "loss",
@@ -168,7 +168,7 @@ def probs(raw: npt.ArrayLike) -> FloatArray:
 def start_scores(
     penalty: Penalty | ExamplePenalty | Any,
     target: npt.ArrayLike,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
     *,
     weight: npt.ArrayLike | None = None,
@@ -219,7 +219,7 @@ class Objective:
     """
 
     costs: FloatArray | ExamplePenalty
-    loss: Loss
+    loss: MixedName
     alpha: float
     scale: float
     unmatched: tuple[str, ...] = ()
@@ -258,7 +258,7 @@ class Metric:
 
     library: Library
     costs: FloatArray | ExamplePenalty
-    loss: Loss
+    loss: MixedName
     alpha: float
     measure: Measure
     raw: bool
@@ -379,7 +379,7 @@ def _rows(costs: FloatArray | ExamplePenalty, target: IntArray) -> FloatArray:
 def _metric(
     library: Library,
     penalty: Any,
-    loss: Loss,
+    loss: MixedName,
     alpha: float,
     measure: Measure,
     *,
@@ -392,8 +392,8 @@ def _metric(
     return Metric(library, costs, loss, float(alpha), measure, raw, unmatched)
 
 
-def _check(library: Library | None, loss: Loss, alpha: float) -> None:
+def _check(library: Library | None, loss: MixedName, alpha: float) -> None:
     if library is not None and importlib.util.find_spec(library) is None:
         raise missing("untrue.boosting", library, "boosting")
-    check_choice("loss", loss, get_args(Loss))
+    check_choice("loss", loss, MIXED)
     check_number("alpha", alpha, 0.0, 1.0)

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError
 from untrue.kernels import KERNELS
+from untrue.losses.registry import MixedName
 from untrue.machine import threads
-from untrue.reference import Loss
 
 Singles = npt.NDArray[np.float32]
 
@@ -33,7 +33,7 @@ def newton_terms(
     target: IntArray,
     costs: FloatArray,
     *,
-    loss: Loss,
+    loss: MixedName,
     alpha: float,
     by_example: bool = False,
     scale: float = 1.0,
@@ -102,7 +102,7 @@ def by_formula(
     target: IntArray,
     costs: FloatArray,
     *,
-    loss: Loss,
+    loss: MixedName,
     alpha: float,
     by_example: bool,
     scale: float,
@@ -142,7 +142,7 @@ def _block(
     scores: npt.NDArray[Any],
     target: IntArray,
     rows: Singles,
-    loss: Loss,
+    loss: MixedName,
     alpha: np.float32,
 ) -> tuple[Singles, Singles]:
     """Both terms of (k, n) scores; rows (k, n) is what each class would cost each example."""

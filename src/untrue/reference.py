@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,7 @@ import numpy.typing as npt
 from untrue.array_types import BoolArray, FloatArray
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError
-
-Loss = Literal["bilinear", "log-bilinear"]
+from untrue.losses.registry import MIXED, MixedName
 
 
 def losses(
@@ -48,7 +47,7 @@ def losses(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> FloatArray:
     """(N,) Loss of each example.
@@ -78,7 +77,7 @@ def gradients(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> FloatArray:
     """(N, k) Derivatives by the logits; arguments as in `losses`."""
@@ -90,7 +89,7 @@ def hessian_diagonals(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> FloatArray:
     """(N, k) Second derivatives by each logit alone, without a k x k array.
@@ -114,7 +113,7 @@ def hessians(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> FloatArray:
     """(N, k, k) All second derivatives; arguments as in `losses`."""
@@ -142,7 +141,7 @@ def hessian_bounds(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> FloatArray:
     """(N, k) An upper bound of `hessian_diagonals` that is never negative, and tight at alpha = 0.
@@ -161,7 +160,7 @@ def newton_terms(
     target: npt.ArrayLike,
     rows: npt.ArrayLike,
     *,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     alpha: float = 0.5,
 ) -> tuple[FloatArray, FloatArray]:
     """`gradients` and `hessian_bounds` of the same arguments, in little more time than one."""
@@ -202,7 +201,7 @@ class _Problem:
     mass: FloatArray
     rows: FloatArray
     probs: _Softmax
-    loss: Loss
+    loss: MixedName
     alpha: float
 
     @cached_property
@@ -235,9 +234,9 @@ class _SetAside:
     w_sum: FloatArray
 
 
-def _read(logits: Any, target: Any, rows: Any, loss: Loss, alpha: float) -> _Problem:
+def _read(logits: Any, target: Any, rows: Any, loss: MixedName, alpha: float) -> _Problem:
     z, r, given = np.asarray(logits, np.float64), np.asarray(rows, np.float64), np.asarray(target)
-    check_choice("loss", loss, get_args(Loss))
+    check_choice("loss", loss, MIXED)
     check_number("alpha", alpha, 0.0, 1.0)
     if z.ndim != 2 or z.shape[1] == 0:
         raise ArgumentError(f"`logits` must have shape (N, k); got {z.shape}.")

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray
 from untrue.checks import check_choice
 from untrue.decision.gmres import STEPS, gmres
 from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.losses.registry import MIXED, MixedName
 from untrue.metrics.inputs import (
     check_prob_rows,
     in_precision_of,
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 
     from untrue.penalty import Penalty
 
-Loss = Literal["bilinear", "log-bilinear"]
-
 # Up to this many classes elimination is faster than products with A.
 FEW_CLASSES = 32
 # Less than this of a row's mass, clipped away, is rounding and what training leaves undone.
@@ -67,7 +66,7 @@ def posterior(
     probs: torch.Tensor,
     penalty: Penalty | ExamplePenalty,
     alpha: float,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     *,
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
@@ -80,7 +79,7 @@ def posterior(
     probs: npt.ArrayLike,
     penalty: Penalty | ExamplePenalty,
     alpha: float,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     *,
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
@@ -92,7 +91,7 @@ def posterior(
     probs: Any,
     penalty: Penalty | ExamplePenalty,
     alpha: float,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     *,
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
@@ -163,7 +162,7 @@ def invert(
     probs: ArrayOrTensor,
     penalty: Penalty | ExamplePenalty,
     alpha: float,
-    loss: Loss = "bilinear",
+    loss: MixedName = "bilinear",
     *,
     weight: ArrayOrTensor | None = None,
     label_smoothing: float = 0.0,
@@ -179,7 +178,7 @@ def invert(
     scores = read_scores(given, "probs", k)
     odds = _read_odds(alpha)
     smooth = _read_smoothing(label_smoothing)
-    check_choice("loss", loss, get_args(Loss))
+    check_choice("loss", loss, MIXED)
     weights = np.ones(k) if weight is None else _read_weight(weight, k)
     eps = precision(probs)
     found, outside = np.empty(scores.shape), np.zeros(len(scores), dtype=bool)
@@ -208,7 +207,7 @@ class _System:
     """The linear systems of a block of rows p (n, k): `M zeta = (1 - e) p`."""
 
     def __init__(
-        self, p: FloatArray, odds: float, loss: Loss, weights: FloatArray, smooth: float
+        self, p: FloatArray, odds: float, loss: MixedName, weights: FloatArray, smooth: float
     ) -> None:
         self.p, self.odds, self.keep = p, odds, 1.0 - smooth
         self.right = self.keep * p

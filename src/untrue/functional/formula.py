@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from untrue.functional.contract import reduce
-
-Term = Literal["bilinear", "log-bilinear"]
+from untrue.losses.registry import MixedName
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class LossFormula:
     ignored (N,): examples that do not count; None if all do
     """
 
-    term: Term
+    term: MixedName
     make_rows: Callable[[], Tensor]
     target: Tensor | None
     alpha: float

@@ -10,14 +10,15 @@ from torch.nn import functional as F
 
 from untrue.functional import fused
 from untrue.functional.contract import Batch, as_rows, compute
-from untrue.functional.formula import LossFormula, Term
+from untrue.functional.formula import LossFormula
+from untrue.losses.registry import MixedName
 from untrue.penalty.tensors import Costs
 
 
 class Options(NamedTuple):
     """What a loss is beside its logits, targets and costs; all but `alpha` as in cross-entropy."""
 
-    term: Term
+    term: MixedName
     alpha: float
     weight: Tensor | None
     ignore_index: int

@@ -12,9 +12,9 @@ from untrue import functional
 from untrue.checks import check_number
 from untrue.errors import ArgumentError, UntrueWarning, listed
 from untrue.functional.contract import example_rows
-from untrue.functional.formula import Term
 from untrue.functional.mixed import Options
 from untrue.losses.base import PenaltyLoss
+from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty, Penalty
 
 # From here on the cross-entropy is too weak to keep training away from a class that costs nothing.
@@ -74,7 +74,7 @@ class MixedLoss(PenaltyLoss):
             )
 
     def _mixed(
-        self, term: Term, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None
+        self, term: MixedName, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None
     ) -> Tensor:
         """The loss by one of the terms; costs of each example take the place of the penalty."""
         # By position, and not by the module's slow look-up: for small batches this matters.

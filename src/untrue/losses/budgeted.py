@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy.typing as npt
 import torch
@@ -17,6 +17,7 @@ from untrue.budgets.regions import GroupsLike
 from untrue.checks import check_choice, check_confidence, check_number
 from untrue.functional.contract import as_penalty
 from untrue.losses.bilinear import MixedLoss
+from untrue.losses.registry import MIXED, MixedName
 from untrue.losses.scaled_costs import ScaledCosts
 from untrue.metrics.confusion import ConfusionLike
 from untrue.metrics.zones import Zone
@@ -68,7 +69,7 @@ def budgeted_loss(
     budgets: Iterable[Budget | str] | Budget | str = (),
     *,
     multipliers: npt.ArrayLike | None = None,
-    loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+    loss: MixedName = "bilinear",
     groups: GroupsLike | None = None,
     zone: Zone | None = None,
     zone_above: float | None = None,
@@ -82,7 +83,7 @@ def budgeted_loss(
     The other options: as in `functional.bilinear_loss`. Budgets are read in each call;
     `BudgetedLoss` reads them once.
     """
-    check_term(loss)
+    check_choice("loss", loss, MIXED)
     stated = (budgets,) if isinstance(budgets, Budget | str) else tuple(budgets)
     if isinstance(penalty, Costs) or not stated:
         return TERMS[loss](logits, target, penalty, **options)
@@ -92,10 +93,6 @@ def budgeted_loss(
     )
     factors = [1.0] * len(resolved) if multipliers is None else multipliers
     return TERMS[loss](logits, target, scaled_penalty(penalty, resolved, factors), **options)
-
-
-def check_term(loss: str) -> None:
-    check_choice("loss", loss, tuple(TERMS))
 
 
 class BudgetedLoss(MixedLoss):
@@ -139,7 +136,7 @@ class BudgetedLoss(MixedLoss):
         budgets: Iterable[Budget | str] | Budget | str,
         *,
         alpha: float = 0.5,
-        loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+        loss: MixedName = "bilinear",
         step: float = 0.3,
         cap: float = 1000.0,
         confidence: float | None = None,
@@ -153,7 +150,7 @@ class BudgetedLoss(MixedLoss):
         label_smoothing: float = 0.0,
         binary: bool = False,
     ) -> None:
-        check_term(loss)
+        check_choice("loss", loss, MIXED)
         penalty = as_penalty(penalty)
         resolved = resolve_all(
             budgets, penalty, groups=groups, zone=zone, zone_above=zone_above, examples=examples

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from torch import Tensor, nn
 
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError
-from untrue.functional.formula import Term
 from untrue.functional.linear_head import linear_loss
 from untrue.functional.mixed import Options
 from untrue.losses.bilinear import BilinearLoss, LogBilinearLoss, MixedLoss
+from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import Penalty
 
 LOSSES: dict[str, type[MixedLoss]] = {"bilinear": BilinearLoss, "log-bilinear": LogBilinearLoss}
@@ -45,12 +45,12 @@ class LinearHeadLoss(nn.Module):
         penalty: Penalty | Any,
         alpha: float = 0.5,
         *,
-        loss: str = "bilinear",
+        loss: MixedName = "bilinear",
         bias: bool = True,
         **options: Any,
     ) -> None:
         super().__init__()
-        check_choice("loss", loss, tuple(LOSSES))
+        check_choice("loss", loss, MIXED)
         if options.get("binary"):
             raise ArgumentError("`binary` is about one logit for two classes; a head has two.")
         check_count("in_features", in_features)
@@ -91,7 +91,7 @@ class LinearHeadLoss(nn.Module):
         """The loss of features (N, d) or (..., d) and targets without the d."""
         mixed = self.mixed
         options = Options(
-            cast(Term, self.loss),
+            self.loss,
             mixed.alpha,
             mixed.weight,
             mixed.ignore_index,

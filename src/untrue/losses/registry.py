@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from untrue.errors import ArgumentError, nearest
 
@@ -53,6 +53,9 @@ Need = Literal["penalty", "hierarchy", "budgets", "losses"]
 Outputs = Literal["softmax", "costs", "nodes"]
 
 CROSS_ENTROPY = "cross-entropy"
+# The losses that mix cross-entropy and a cost term by alpha.
+MixedName = Literal["bilinear", "log-bilinear"]
+MIXED: tuple[MixedName, ...] = get_args(MixedName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +259,6 @@ _BY_NAME = {entry.name: entry for entry in LOSSES}
 # Of this project; the others are PyTorch's.
 OWN = tuple(entry for entry in LOSSES if not entry.home.startswith("torch."))
 COMPARED = tuple(entry for entry in LOSSES if entry.compared)
-# Names of the losses that mix cross-entropy and a cost term by alpha.
-MIXED = tuple(entry.name for entry in COMPARED if entry.knob == "alpha")
 # Where each public name is.
 CLASSES = {entry.loss: entry.home for entry in OWN}
 FUNCTIONS = {entry.function: entry.function_home or entry.home for entry in OWN}

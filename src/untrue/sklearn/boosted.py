@@ -13,8 +13,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, DataError
+from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty
-from untrue.reference import Loss
 from untrue.sklearn.example_costs import costs_of
 from untrue.sklearn.meta import CostMetaEstimator, check_decision, least_cost, positions
 
@@ -77,7 +77,7 @@ class BoostedClassifier(CostMetaEstimator):
         self,
         estimator: Any,
         penalty: Any = None,
-        loss: Loss = "bilinear",
+        loss: MixedName = "bilinear",
         alpha: float = 0.5,
         *,
         decision: Literal["argmax", "cost"] = "argmax",

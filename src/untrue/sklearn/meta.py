@@ -24,10 +24,10 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number
 from untrue.decision import decide, posterior
 from untrue.errors import ArgumentError, DataError, nearest
+from untrue.losses.registry import MixedName
 from untrue.metrics.inputs import check_prob_rows
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.stated import name_of
-from untrue.reference import Loss
 
 # Whose models give logits for probabilities when they are trained by our losses, and what helps.
 REMEDIES = {
@@ -104,7 +104,7 @@ def least_cost(
     *,
     trained_by: Penalty | ExamplePenalty,
     alpha: float,
-    loss: Loss,
+    loss: MixedName,
 ) -> IntArray:
     """The answers of least expected cost of a model trained by costs, which count once."""
     behind = posterior(probs, trained_by, alpha, loss) if alpha else probs

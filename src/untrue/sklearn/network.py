@@ -84,7 +84,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         penalty: Any = None,
-        loss: Literal["bilinear", "log-bilinear"] = "bilinear",
+        loss: registry.MixedName = "bilinear",
         alpha: float = 0.5,
         hidden: Sequence[int] = (64,),
         *,

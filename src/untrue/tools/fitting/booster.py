@@ -21,11 +21,10 @@ import numpy.typing as npt
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import counted
-from untrue.losses.registry import CROSS_ENTROPY
+from untrue.losses.registry import CROSS_ENTROPY, MixedName
 from untrue.machine import threads
 from untrue.optional import import_library, missing
 from untrue.penalty import ExamplePenalty, Penalty
-from untrue.reference import Loss
 from untrue.tools.fitting.boosted_loss import LossByRound
 from untrue.tools.fitting.checked_trees import lightgbm_text, xgboost_json
 from untrue.tools.fitting.learners import BoosterSettings, FitTask, Fitted, Tell
@@ -206,7 +205,7 @@ def _start(
     counted_once_more = np.append(labels, np.arange(k))
     if loss == CROSS_ENTROPY:
         return boosting.start_scores(matrix, counted_once_more, alpha=0.0)
-    return boosting.start_scores(matrix, counted_once_more, cast(Loss, loss), alpha)
+    return boosting.start_scores(matrix, counted_once_more, cast(MixedName, loss), alpha)
 
 
 def _train_lightgbm(

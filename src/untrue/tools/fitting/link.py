@@ -17,8 +17,9 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray
 from untrue.decision import Temperature, invert
 from untrue.decision.calibration import log_probs
-from untrue.decision.posteriors import Inverted, Loss
+from untrue.decision.posteriors import Inverted
 from untrue.errors import DataError
+from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
 # What is not probable at all keeps a logarithm.
@@ -46,7 +47,7 @@ class Link:
 
     @property
     def moves(self) -> bool:
-        return self.loss in ("bilinear", "log-bilinear") and 0.0 < self.alpha < 1.0
+        return self.loss in MIXED and 0.0 < self.alpha < 1.0
 
     def logits(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
@@ -73,7 +74,7 @@ class Link:
     ) -> Inverted:
         probs = np.asarray(Temperature(1.0)(scores.astype(np.float64)))
         costs = self.penalty if each is None else each.scaled(self.scale)
-        return invert(probs, costs, self.alpha, cast(Loss, self.loss))
+        return invert(probs, costs, self.alpha, cast(MixedName, self.loss))
 
 
 def class_probs(
