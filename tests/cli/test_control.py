@@ -256,10 +256,13 @@ def test_no_rule_is_exit_code_1_with_what_it_would_take_and_nothing_is_written(
             "`column` (--column) must name the column of answers; got no name.",
         ),
         (["audit", "new.csv"], "Say what to judge the predictions by: --penalty FILE"),
-        (["audit", "new.csv", "--rule", "rule.json", "--penalty", "c.toml"], "either --penalty or"),
+        (
+            ["audit", "new.csv", "--rule", "rule.json", "--penalty", "c.toml"],
+            "(--penalty) or `rule`",
+        ),
         (
             ["audit", "new.csv", "--rule", "rule.json", "--budget", BUDGET],
-            "--rule brings its own budgets",
+            "`rule` (--rule) brings its own budgets",
         ),
     ],
 )

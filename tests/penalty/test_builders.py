@@ -62,6 +62,10 @@ def test_a_number_of_classes_names_them_by_their_positions() -> None:
     assert type(Penalty.from_matrix(COSTS, np.array(NAMES)).classes[0]) is str
 
 
+def test_equal_costs_are_1_for_every_mistake() -> None:
+    assert Penalty.equal(NAMES).matrix().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+
+
 # from_matrix
 
 

@@ -84,6 +84,7 @@ def audit(
     from untrue.report.own import audit as audit_page
     from untrue.report.own.measures import FULL_MATRIX
     from untrue.tools.auditing.audit import audit as run_audit
+    from untrue.tools.auditing.audit import check_rule_alone
     from untrue.tools.auditing.nodes import has_node_answers
     from untrue.tools.reading.hierarchies import stated_hierarchy
     from untrue.tools.writing import numbers_text
@@ -93,16 +94,11 @@ def audit(
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
     for name in WRITTEN if folder.exists() else ():
         check_place(folder / name, predictions, penalty, rule, hierarchy, overwrite=overwrite)
-    if penalty is not None and rule is not None:
-        raise ArgumentError("Give either --penalty or --rule, which brings its own costs.")
+    check_rule_alone(rule, penalty, budget or (), hierarchy, zone_above)
     if not (penalty or rule or budget or hierarchy):
         raise ArgumentError(
             "Say what to judge the predictions by: --penalty FILE (what mistakes cost; make one "
             'with `untrue penalty new`), --budget "a->b <= 1%" or --rule FILE.'
-        )
-    if rule is not None and (budget or hierarchy or zone_above is not None):
-        raise ArgumentError(
-            "--rule brings its own budgets: give no --budget, --hierarchy or --zone-above with it."
         )
     costs = None if penalty is None else load_any(penalty)
     known = None if costs is None else costs.classes

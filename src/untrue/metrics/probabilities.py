@@ -23,6 +23,9 @@ from untrue.metrics.inputs import (
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
+# Of equal width, for the calibration error.
+BINS = 15
+
 
 def softmax(logits: npt.NDArray[Any], axis: int = -1) -> FloatArray:
     """`exp(z) / sum exp(z)` in double precision, in NumPy.
@@ -36,7 +39,7 @@ def softmax(logits: npt.NDArray[Any], axis: int = -1) -> FloatArray:
     return np.asarray(shares / shares.sum(axis=axis, keepdims=True))
 
 
-def ece(probs: ArrayOrTensor, true: ArrayOrTensor, bins: int = 15) -> float:
+def ece(probs: ArrayOrTensor, true: ArrayOrTensor, bins: int = BINS) -> float:
     """Expected calibration error of the most probable class; nan without examples.
 
     The examples are put into `bins` equal intervals `(b / bins, (b + 1) / bins]` by their greatest

@@ -23,6 +23,7 @@ from untrue.metrics.measures import (
     best_constant_cost,
     costliest_cells,
 )
+from untrue.metrics.probabilities import BINS
 from untrue.metrics.resampling import resampled_ece, resampled_height, resampled_ratios
 from untrue.penalty import ExamplePenalty, Penalty
 
@@ -119,7 +120,7 @@ def summary(
     true: ArrayOrTensor | None = None,
     classes: Sequence[str] | None = None,
     top: Sequence[int] = (1, 5, 20),
-    bins: int = 15,
+    bins: int = BINS,
     costliest: int = 10,
     abstained: int = 0,
     resamples: int = 0,

@@ -62,6 +62,11 @@ class Penalty(ABC):
         return builders.from_utilities(gains, classes)
 
     @staticmethod
+    def equal(classes: Sequence[str] | int) -> Penalty:
+        """Every mistake costs 1."""
+        return Penalty.from_rules(classes, {})
+
+    @staticmethod
     def from_rules(
         classes: Sequence[str] | int,
         rules: Mapping[tuple[Any, Any], float],

@@ -52,7 +52,7 @@ def penalty_over(
         return penalty_over(stated, classes).select(names)
     names = class_names(labels)
     if stated is None:
-        return Penalty.from_rules(names, {})
+        return Penalty.equal(names)
     if isinstance(stated, Mapping):
         return _from_rules(stated, names)
     if isinstance(stated, Penalty):

@@ -20,7 +20,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_classes
 from untrue.metrics import Cells, Summary, confusion_cells, example_cells, summary
 from untrue.metrics.pairing import PairedChange, paired_change
-from untrue.metrics.probabilities import bin_of, top_label
+from untrue.metrics.probabilities import BINS, bin_of, top_label
 from untrue.metrics.zones import zone_pairs
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.zone import zone_threshold
@@ -36,7 +36,6 @@ from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, pre
 from untrue.tools.reading.row_costs import check_by_class
 from untrue.tools.writing import numbers_text
 
-BINS = 15
 # The heights of runners-up of more values than this take longer than all the rest.
 MOST_FOR_HEIGHTS = 2 * 10**7
 
@@ -165,8 +164,11 @@ def audit(
             f"got {type(penalty).__name__}. For a file: untrue.Penalty.load(path)."
         )
     stated = [Budget.of(budget) for budget in budgets]
+    check_rule_alone(rule, penalty, stated, hierarchy, zone_above)
     if rule is not None:
-        penalty, hierarchy, zone_above = _from_rule(rule, penalty, stated, hierarchy, zone_above)
+        known_groups = rule.meaning.groups
+        hierarchy = known_groups if isinstance(known_groups, Hierarchy) else None
+        penalty, zone_above = rule.penalty, rule.meaning.zone_above
     columns: dict[str, Any] = {
         "truth": truth,
         "predicted": predicted,
@@ -182,13 +184,7 @@ def audit(
         confidence = 0.95 if rule is None else rule.guarantee.confidence
     check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_seed(seed)
-    read = predictions_of(
-        data,
-        y,
-        known,
-        cost_columns=cost_columns,
-        **columns,
-    )
+    read = predictions_of(data, y, known, cost_columns=cost_columns, **columns)
     if rule is not None and read.probs is not None:
         read = _decided(read, rule) if read.columns.predicted is None else _compared(read, rule)
     if penalty is None and hierarchy is None and classes is None:
@@ -227,24 +223,25 @@ def audit(
     )
 
 
-def _from_rule(
-    rule: DecisionRule,
+def check_rule_alone(
+    rule: object | None,
     penalty: object | None,
-    stated: Sequence[Budget],
-    hierarchy: Hierarchy | None,
+    budgets: Sequence[object],
+    hierarchy: object | None,
     zone_above: float | None,
-) -> tuple[Penalty, Hierarchy | None, float | None]:
-    """The costs of the rule, its hierarchy and its zone; refuses any that were given beside it."""
+) -> None:
+    """Refuse, beside a rule, what the rule brings itself."""
+    if rule is None:
+        return
     if penalty is not None:
-        raise ArgumentError("Give either a `penalty` or a `rule`, which brings its own costs.")
-    if stated or hierarchy is not None or zone_above is not None:
         raise ArgumentError(
-            "A `rule` brings its own budgets and what the names in them mean: give no "
-            "`budgets`, `hierarchy` or `zone_above` with it."
+            "Give either `penalty` (--penalty) or `rule` (--rule), which brings its own costs."
         )
-    groups = rule.meaning.groups
-    own = groups if isinstance(groups, Hierarchy) else None
-    return rule.penalty, own, rule.meaning.zone_above
+    if budgets or hierarchy is not None or zone_above is not None:
+        raise ArgumentError(
+            "`rule` (--rule) brings its own budgets and what the names in them mean: give no "
+            "`budgets` (--budget), `hierarchy` (--hierarchy) or `zone_above` with it."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,9 +296,7 @@ def _as_given(measure: _Measure) -> tuple[Cells, Summary, tuple[Bin, ...] | None
     # Where no answer was given, its probability is not measured either.
     given = read.predicted >= 0 if measure.abstained else slice(None)
     probs, true = read.probs[given], read.true[given]
-    cells, found = measure.of(
-        read.predicted, probs=probs, true=true, bins=BINS, top=(1, 5) if few else ()
-    )
+    cells, found = measure.of(read.predicted, probs=probs, true=true, top=(1, 5) if few else ())
     return cells, found, reliability(probs, true)
 
 

@@ -20,7 +20,6 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
-from untrue.tools.auditing.audit import BINS
 from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
@@ -95,9 +94,9 @@ def calibrate_file(
     _write(given, found(logits), out)
     before = after = None
     if given.true is not None:
-        before = 100 * ece(Temperature(1.0)(logits), given.true, BINS)
+        before = 100 * ece(Temperature(1.0)(logits), given.true)
         changed = found(logits) if on is not None else _by_folds(logits, given.true)
-        after = 100 * ece(changed, given.true, BINS)
+        after = 100 * ece(changed, given.true)
     return CalibratedFile(
         source=str(path),
         columns=given.columns,

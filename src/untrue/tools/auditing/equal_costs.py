@@ -24,7 +24,7 @@ from untrue.tools.reading.tables import TableFile, open_table
 def counts_alike(penalty: Penalty) -> bool:
     """Whether every mistake costs 1, as where no costs were stated.
 
-    >>> counts_alike(Penalty.from_rules(3, {})), counts_alike(Penalty.from_ordinal(3))
+    >>> counts_alike(Penalty.equal(3)), counts_alike(Penalty.from_ordinal(3))
     (True, False)
     """
     alike = penalty.row_sums() == penalty.n_classes - 1
@@ -63,7 +63,7 @@ def equal_costs(
         names = _classes_in(file, truth=truth, predicted=predicted, probs=probs)
     else:
         names = _classes_of_arrays(data, y)
-    return Penalty.from_rules(list(names), {}, default=1.0)
+    return Penalty.equal(names)
 
 
 def never_true(read: PredictionTable) -> tuple[str, ...]:

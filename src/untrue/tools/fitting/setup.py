@@ -103,15 +103,12 @@ def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalt
         )
     if source.labels is None:
         raise DataError(f"{source.path} has no labels to learn from.")
-    if penalty is None:
-        if loss != PLAIN:
-            raise ArgumentError(
-                f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty "
-                "FILE; make one with `untrue penalty new`), or the loss cross-entropy for a plain "
-                "model."
-            )
-        penalty = Penalty.from_rules(sorted_labels(_present(source.labels)), {}, default=1.0)
-    elif not isinstance(penalty, Penalty | FormulaPenalty):
+    if penalty is None and loss != PLAIN:
+        raise ArgumentError(
+            f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty FILE; "
+            "make one with `untrue penalty new`), or the loss cross-entropy for a plain model."
+        )
+    if not isinstance(penalty, Penalty | FormulaPenalty):
         penalty = penalty_over(penalty, sorted_labels(_present(source.labels)))
     penalty = named_by(source.labels, penalty)
     return class_positions(source.labels, penalty.classes, str(source.path)), penalty

@@ -25,7 +25,7 @@ from untrue.penalty import FormulaPenalty, Penalty
 from untrue.penalty.dense import off_diagonal
 from untrue.tools.fitting.model import argmax
 from untrue.tools.reading.row_costs import RowCosts
-from untrue.tools.tuning.setting import Base, Setting, equal_budgets, equal_costs
+from untrue.tools.tuning.setting import Base, Setting, equal_budgets
 from untrue.tools.tuning.trainer import Recipe
 
 # The search continues with stronger means while the chance that the held-out part fails to show
@@ -129,7 +129,7 @@ class Judge:
             equal_budgets(self.budgets, self.penalty),
             None,
             by_cost=False,
-            base=equal_costs(self.penalty),
+            base=Penalty.equal(self.penalty.classes),
             each=each,
         )
 

@@ -52,11 +52,6 @@ class Setting:
         return trained.name + "".join(parts)
 
 
-def equal_costs(penalty: Penalty) -> Penalty:
-    """Costs of 1 for every mistake, over the same classes."""
-    return Penalty.from_rules(list(penalty.classes), {}, default=1.0)
-
-
 def equal_budgets(
     budgets: Sequence[ResolvedBudget], penalty: Penalty
 ) -> tuple[ResolvedBudget, ...]:
@@ -86,7 +81,7 @@ def decision_costs(
         return times(stated, budgets, setting.multipliers)
     if setting == Setting(Recipe()):
         return None
-    equal = equal_costs(penalty)
+    equal = Penalty.equal(penalty.classes)
     if not setting.multipliers:
         return equal
     return scaled_penalty(equal, equal_budgets(budgets, penalty), setting.multipliers)
