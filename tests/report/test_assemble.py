@@ -82,8 +82,8 @@ def test_json_holds_every_arm_with_its_numbers(zone_report: Report) -> None:
     assert len(sweep["arms"]) == 2 * (1 + 4) * 2
     arm = next(a for a in sweep["arms"] if a["loss"] == "bilinear" and a["alpha"] == 0.9)
     mean = arm["means"]["zone_errors"]
-    assert mean["low"] < mean["mean"] < mean["high"]
-    assert arm["differences_to_baseline"]["zone_errors"]["mean"] < 0
+    assert mean["low"] < mean["value"] < mean["high"]
+    assert arm["differences_to_baseline"]["zone_errors"]["value"] < 0
 
 
 def test_one_zone_size_is_drawn_against_alpha(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,12 +18,13 @@ from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
 from untrue.report.document.tables import Column, Table
-from untrue.report.runs.arms import Arm, Arms, numbers
+from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.chapters import Chapter
 from untrue.report.runs.rows import Collected, Row, collect, to_csv
 from untrue.report.sweep import exits, hierarchies, small_samples, zones
 from untrue.report.sweep.published import SOURCE
 from untrue.tools.fitting.learners import BOOSTERS
+from untrue.tools.writing import numbers_text
 
 CHAPTERS = {
     "zone": zones.chapter,
@@ -94,8 +94,7 @@ def report(
             written += matplotlib_figures.save(item.part, place / "figures" / item.stem)
     page = write(_page(shown, chapters, sweeps, notes, stray), place / "report.html")
     names = [str(path.relative_to(place)) for path in (*written, page)]
-    summary = json.dumps(_json(sweeps, names), indent=1, allow_nan=False)
-    written.append(write_text(place / "report.json", summary + "\n"))
+    written.append(write_text(place / "report.json", numbers_text(_json(sweeps, names))))
     return Report(
         page=page,
         written=(*written, page),
@@ -320,5 +319,5 @@ def _estimates(arms: Arms, arm: Arm, *, difference: bool) -> dict[str, Any]:
     for measure in MEASURES:
         value = arms.change(arm, measure) if difference else arms.mean(arm, measure)
         if value is not None:
-            found[measure] = numbers(value)
+            found[measure] = value.as_dict()
     return found

@@ -18,7 +18,6 @@ from untrue.report.compare.tables import (
     settings_table,
     short_table,
 )
-from untrue.report.runs.arms import numbers
 from untrue.report.runs.chapters import Block, Chapter, FoldedItems, Item
 from untrue.report.runs.rows import Collected
 
@@ -93,7 +92,7 @@ def summary(collected: Collected) -> dict[str, Any]:
         "perhaps_on_frontier": {m: list(map(named, comparison.near(m))) for m in comparison.planes},
         "differences_to_ce_cost": {
             named(arm): {
-                measure: numbers(change)
+                measure: change.as_dict()
                 for measure in (TOTAL, *comparison.planes)
                 if (change := comparison.arms.change(arm, measure, to=reference)) is not None
             }

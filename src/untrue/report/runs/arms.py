@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -126,9 +125,3 @@ def _order(arm: Arm) -> tuple[object, ...]:
 
 def _fits(arm: Arm, wanted: dict[str, object]) -> bool:
     return all(getattr(arm, name) == value for name, value in wanted.items())
-
-
-def numbers(value: Interval) -> dict[str, float | None]:
-    """For JSON, which knows no nan."""
-    parts = {"mean": value.value, "low": value.low, "high": value.high}
-    return {name: part if math.isfinite(part) else None for name, part in parts.items()}
