@@ -53,11 +53,9 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     return Interval(middle, middle - half, middle + half, confidence)
 
 
-def paired_interval(
-    after: Mapping[K, float], before: Mapping[K, float], confidence: float = CONFIDENCE
-) -> Interval | None:
+def paired_interval(after: Mapping[K, float], before: Mapping[K, float]) -> Interval | None:
     """The mean of `after - before` over the keys (seeds, say) that both have."""
-    return mean_interval([after[key] - before[key] for key in after if key in before], confidence)
+    return mean_interval([after[key] - before[key] for key in after if key in before])
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from untrue.array_types import FloatArray, IntArray
-from untrue.metrics.intervals import Interval, percentile_interval
+from untrue.metrics.intervals import CONFIDENCE, Interval, percentile_interval
 from untrue.metrics.resampling import draw_counts
 from untrue.penalty import ExamplePenalty, Penalty
 
@@ -44,7 +44,6 @@ def paired_change(
     *,
     above: float,
     resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> PairedChange:
     """Compare answers (N,) by class position; -1 abstains.
@@ -78,7 +77,7 @@ def paired_change(
     scale = np.array([1 / n, 1 / n, 1.0] if n else [np.nan] * 3)
     values = counts @ table * scale
     found = [
-        percentile_interval(float(values[m]), drawn[:, m] * scale[m], confidence) for m in range(3)
+        percentile_interval(float(values[m]), drawn[:, m] * scale[m], CONFIDENCE) for m in range(3)
     ]
     return PairedChange(n, len(rows), *found)
 
