@@ -66,7 +66,6 @@ def compute(
     logits: Tensor,
     target: Tensor,
     n_classes: int | None,
-    *,
     weight: Tensor | None,
     ignore_index: int,
     reduction: str,
@@ -74,16 +73,9 @@ def compute(
 ) -> Tensor:
     """A loss by its formula, which ends in `Batch.finish`. The arguments: see `read_batch`."""
     try:
-        batch = read_batch(
-            logits,
-            target,
-            n_classes,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            n_outputs=n_outputs,
+        return formula(
+            read_batch(logits, target, n_classes, weight, ignore_index, reduction, n_outputs)
         )
-        return formula(batch)
     except (IndexError, RuntimeError):
         # Values are looked at only now, to raise PyTorch's own error for such a target.
         check_targets(target, ignore_index, n_classes or logits.shape[class_dimension(logits)])
@@ -94,7 +86,6 @@ def read_batch(
     logits: Tensor,
     target: Tensor,
     n_classes: int | None,
-    *,
     weight: Tensor | None,
     ignore_index: int,
     reduction: str,

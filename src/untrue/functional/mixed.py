@@ -65,12 +65,4 @@ def by_formula(options: Options, costs: Costs, logits: Tensor, target: Tensor) -
             loss = alpha * loss + (1.0 - alpha) * plain()
         return batch.cast(loss)
 
-    return compute(
-        mixed,
-        logits,
-        target,
-        costs.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(mixed, logits, target, costs.n_classes, weight, ignore_index, reduction)

@@ -44,15 +44,7 @@ def squared_emd_loss(
         term = (rows * z.softmax(-1).square()).sum(-1)
         return batch.finish(batch.cross_entropy() + strength * term)
 
-    return compute(
-        squared,
-        logits,
-        target,
-        costs.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(squared, logits, target, costs.n_classes, weight, ignore_index, reduction)
 
 
 class SquaredEMDLoss(PenaltyLoss):

@@ -46,15 +46,7 @@ def focal_loss(
         d = (z.gather(1, own) - top)[:, 0] - (others - top).logsumexp(1)
         return batch.finish((-gamma * softplus(d)).exp() * softplus(-d))
 
-    return compute(
-        focal,
-        logits,
-        target,
-        None,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(focal, logits, target, None, weight, ignore_index, reduction)
 
 
 class FocalLoss(ClassLoss):

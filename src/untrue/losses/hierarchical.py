@@ -48,15 +48,7 @@ def hierarchical_loss(
         factor = torch.exp(-decay * steps.to(given.dtype))
         return batch.finish(_along_paths(subtrees, batch, given, factor))
 
-    return compute(
-        by_mass,
-        logits,
-        target,
-        subtrees.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(by_mass, logits, target, subtrees.n_classes, weight, ignore_index, reduction)
 
 
 def conditional_softmax_loss(
@@ -86,9 +78,9 @@ def conditional_softmax_loss(
         logits,
         target,
         subtrees.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
+        weight,
+        ignore_index,
+        reduction,
         n_outputs=subtrees.n_outputs,
     )
 

@@ -45,15 +45,7 @@ def cost_regression_loss(
         above = r - scale * costs.rows(batch.target, r.dtype)
         return batch.finish(softplus(torch.where(own, above, -above)).sum(-1))
 
-    return compute(
-        one_sided,
-        outputs,
-        target,
-        costs.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(one_sided, outputs, target, costs.n_classes, weight, ignore_index, reduction)
 
 
 class CostRegressionLoss(PenaltyLoss):

@@ -46,15 +46,7 @@ def cost_smoothed_loss(
         labels = _labels(batch, costs, epsilon, gamma)
         return batch.finish(-(labels * batch.logits.log_softmax(-1)).sum(-1))
 
-    return compute(
-        smoothed,
-        logits,
-        target,
-        costs.n_classes,
-        weight=weight,
-        ignore_index=ignore_index,
-        reduction=reduction,
-    )
+    return compute(smoothed, logits, target, costs.n_classes, weight, ignore_index, reduction)
 
 
 def _labels(batch: Batch, costs: Costs, epsilon: float, gamma: float) -> Tensor:

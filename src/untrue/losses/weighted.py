@@ -81,9 +81,9 @@ def class_weighted_loss(
         logits,
         target,
         len(held.weights),
-        weight=both,
-        ignore_index=ignore_index,
-        reduction=reduction,
+        both,
+        ignore_index,
+        reduction,
     )
 
 
