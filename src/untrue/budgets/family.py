@@ -263,7 +263,7 @@ class Part:
         others[rows, plain] = np.inf
         limit = self.family.abstain_cost
         rival = np.minimum(others.min(axis=1), np.inf if limit is None else limit)
-        # Clear of ties, which are settled by other means than costs.
+        # By more than ties, which are settled by other means than costs.
         settled = own * (1 + 1e-9) < rival
         return self._rows(~settled), self._rows(settled), plain[settled]
 

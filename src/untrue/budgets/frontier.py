@@ -67,7 +67,7 @@ def find_paths(part: Part, limits: FloatArray, alpha: float, test_size: int) -> 
         seen.add(1 + 2 ** np.arange(LEAST, MOST, GRAIN)[:, None])
         if seen.failing.min() > DOUBT and part.family.budgets[0].by_prediction:
             return tuple(_several(seen))
-        # Of rules as safe as can be the strongest: the path part may be wrong about the others.
+        # Of the safest rules the strongest: the path part may be wrong about the others.
         safest = np.flatnonzero(seen.failing <= seen.failing.min() * 1.001)
         return (seen.path(_line(seen, int(safest[seen.multipliers[safest, 0].argmax()]))),)
     _follow(seen)

@@ -198,7 +198,7 @@ def _zone(zone: Zone | None, data: CalibrationSet) -> Any:
 
 
 def _abstain_cost(abstain: bool | float, data: CalibrationSet) -> float | None:
-    """The price of no answer. True: that of the costliest mistake, so that budgets cause it."""
+    """The price of no answer. True: that of the costliest mistake; only budgets then cause one."""
     if isinstance(abstain, bool | np.bool_):
         return (data.penalty.greatest or 1.0) if abstain else None
     if isinstance(abstain, str) or abstain is None:

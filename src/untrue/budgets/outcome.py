@@ -133,7 +133,7 @@ def _best(
     target: IntArray,
     temperature: float | None,
 ) -> int:
-    """Of the rules that may be taken the weakest; another if it gave clearly better answers.
+    """The weakest of the rules that may be taken; another if its answers were clearly better.
 
     Better on all examples, by more than two standard errors of the difference.
     """

@@ -19,7 +19,7 @@ from untrue.checks import check_confidence
 from untrue.errors import DataError
 from untrue.metrics.bounds import share_p_value
 
-# Far above what two versions of SciPy differ by, far below what a person would notice.
+# More than two versions of SciPy differ by, and less than a person would notice.
 CLOSE = 1e-6
 
 

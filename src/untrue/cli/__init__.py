@@ -59,13 +59,13 @@ MISUSE: type[Exception] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
 NOT_KEPT = 1
 UNPRINTED = 3
-# Single words that mean an option wherever a message has them, where `classes` may be a file's key.
+# Single words that always mean an option in a message; `classes`, say, may be a key of a file.
 SETTINGS = {
     *("alpha", "confidence", "delimiter", "device", "epochs", "examples", "gpus", "jobs", "loss"),
     *("optimizer", "patience", "repetitions", "resamples", "rounds", "schedule", "seed"),
     *("threads", "trials", "validation", "width"),
 }
-# Of an error: a name or a number in it may be of any length.
+# Of an error: names and numbers in it may be of any length.
 LONGEST_LINE = 2000
 
 
@@ -154,7 +154,7 @@ def exit_code(arguments: list[str]) -> int:
     try:
         code = build(wanted)(arguments, prog_name="untrue", standalone_mode=False)
     except MISUSE as error:
-        # Called without a needed subcommand, typer has shown the help and has no more to say.
+        # Without a subcommand that it needs, typer has shown the help already.
         return complain(usage_line(error)) if str(error) else 2
     except BudgetError as error:
         complain(by_options(str(error), wanted))

@@ -82,7 +82,7 @@ def control(
     from untrue.report.own.measures import column_range
     from untrue.tools.deciding.controlled import control_file
 
-    # `.` and `..` have no name to put another ending to.
+    # `.` and `..` have no name whose ending could be replaced.
     beside = page or (out.with_suffix(".html") if out.name else out)
     for path, ending, option in ((out, ".json", "--out"), (beside, ".html", "--page")):
         if path.suffix.lower() != ending:

@@ -256,7 +256,7 @@ class Reading:
     ] = None
 
     def open(self, data: Path, target: str | None) -> Source:
-        """The data, read so."""
+        """Open the data with these options."""
         from untrue.tools.reading.features import split_columns
         from untrue.tools.reading.opening import open_source
 

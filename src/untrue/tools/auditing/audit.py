@@ -36,7 +36,7 @@ from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, pre
 from untrue.tools.reading.row_costs import check_by_class
 from untrue.tools.writing import numbers_text
 
-# The heights of runners-up of more values than this take longer than all the rest.
+# With more probabilities than this, the heights of runners-up take longer than all the rest.
 MOST_FOR_HEIGHTS = 2 * 10**7
 
 

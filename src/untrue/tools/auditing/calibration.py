@@ -25,7 +25,7 @@ from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
 FOLDS = 5
-# Known less well than this many points, a model's certainty is not worth relying on.
+# A certainty that is known to within more points than this is not to be relied on.
 TOO_VAGUE = 5.0
 
 
@@ -64,7 +64,7 @@ def calibrate_file(
     delimiter: str | None = None,
     classes: Sequence[str] | None = None,
 ) -> CalibratedFile:
-    """Write the predictions at `path` to `out`, their probabilities at the temperature that suits.
+    """Write the predictions at `path` to `out`, with calibrated probabilities.
 
     on       predictions of examples that the model has not seen, with their truth, to find the
              temperature by; without it those at `path` are used
@@ -113,7 +113,7 @@ def calibrate_file(
 
 
 def known_within(logits: npt.NDArray[Any], low: float, high: float) -> float:
-    """Half the distance of the mean probability of the answer at two temperatures, in points."""
+    """Half the difference of the answers' mean probability at two temperatures, in points."""
 
     def certainty(temperature: float) -> float:
         if temperature == 0:
@@ -126,7 +126,7 @@ def known_within(logits: npt.NDArray[Any], low: float, high: float) -> float:
 
 
 def trust(n: int, within: float) -> str | None:
-    """A sentence on a calibration that is not to be relied on; None where it is."""
+    """A sentence if the calibration cannot be relied on; else None."""
     if within <= TOO_VAGUE:
         return None
     return (

@@ -1,4 +1,4 @@
-"""Predictions that come without costs: their classes, and every mistake as one. Needs no torch."""
+"""Predictions that come without costs: their classes, and costs of 1. Needs no torch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counts_alike(penalty: Penalty) -> bool:
 
 
 def check_without_costs(budgets: Sequence[Budget], zone_above: float | None) -> None:
-    """Refuse what has no meaning where nothing says what mistakes cost."""
+    """Refuse what needs to know what mistakes cost."""
     about = [str(budget) for budget in budgets if budget.kind in ("zone", "cost")]
     asked = f"Budget {about[0]!r}" if about else "`zone_above`" if zone_above is not None else None
     if asked is not None:

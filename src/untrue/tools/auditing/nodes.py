@@ -123,7 +123,7 @@ def audit_nodes(
         source=str(path),
     )
     given, names = codes(table, columns.predicted, file)
-    # What no class is called, no node may be called either, to mean no answer.
+    # The text that means no answer is no class's name, and must be no node's either.
     silent = abstained_text(hierarchy.classes)
     answers = positions(
         given,

@@ -79,7 +79,7 @@ def read_probabilities(
     """
     file = open_table(path, delimiter=delimiter)
     columns, notes = tuple[str, ...](), list[str]()
-    # Names in the order of the codes are the classes in their order, and the columns' order.
+    # `label_names` are in the order of the codes, which is that of the classes and columns.
     if label_names is not None and (known is None or set(known) == set(label_names)):
         known = label_names
     if known is None:

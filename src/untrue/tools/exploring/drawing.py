@@ -8,7 +8,7 @@ from untrue.array_types import IntArray
 
 
 def kept_of_each(counts: IntArray, most: int) -> IntArray:
-    """How many examples of each class to keep: all, or as many as of any other, `most` together.
+    """How many examples of each class to keep: all of the small ones, equally many of the others.
 
     >>> kept_of_each(np.array([10, 500, 900]), 210)
     array([ 10, 100, 100])

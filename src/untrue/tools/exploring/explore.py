@@ -24,7 +24,7 @@ from untrue.tools.reading.tables import codes as label_codes
 from untrue.tools.reading.tables import read_table
 
 MOST_EXAMPLES = 20_000
-# Of more classes a matrix is no thing to edit, nor a page of a size to send.
+# A larger matrix cannot be edited by hand, and its page would be too large to send.
 MOST_CLASSES = 200
 
 

@@ -16,7 +16,7 @@ PURPOSE = "Exporting to ONNX"
 # The newest that `TreeEnsemble` needs; runtimes since 2024 have both.
 OPSET, ML_OPSET, IR_VERSION = 20, 5, 10
 ML = "ai.onnx.ml"
-# Before the names of values inside the graph, so that none is a column's.
+# The prefix of names inside the graph, so that none is the name of a column.
 INSIDE = "untrue/"
 
 

@@ -74,7 +74,7 @@ def feeds(exported: Exported, source: Source, model: Model) -> dict[str, npt.NDA
 
 
 def check_onnx(exported: Exported, model: Model, source: Source | None = None) -> Checked:
-    """Run the graph on examples, and hold its outputs to ours."""
+    """Run the graph on examples, and compare its outputs with ours."""
     runtime = need("onnxruntime", PURPOSE, "onnx")
     source = drawn(exported, model) if source is None else source
     options = runtime.SessionOptions()
@@ -127,7 +127,7 @@ def _hold(what: str, found: FloatArray, wanted: FloatArray, close: float) -> Non
 
 
 def drawn(exported: Exported, model: Model) -> Source:
-    """Examples like those that the model takes, by chance."""
+    """Random examples of the kind that the model takes."""
     rng = np.random.default_rng(0)
     rules = model.preprocessing
     if isinstance(rules, ImagePreprocessing):

@@ -51,7 +51,7 @@ def add_codes(graph: Graph, rules: TableCodes, *, array: bool) -> str:
     if rules.numbers:
         values = _numbers(graph, rules.numbers, array=array)
         limits = (graph.put(np.float64(limit)) for limit in (-LARGEST, LARGEST))
-        # Where it is missing it stays so: not every runtime's limits do that.
+        # A missing value must stay missing, which `Clip` does not ensure in every runtime.
         held = graph.add("Clip", values, *limits)
         blocks.append(graph.add("Where", graph.add("IsNaN", values), values, held))
     for column in rules.categories:

@@ -128,7 +128,7 @@ def _lightgbm_tree(fields: Mapping[str, list[str]]) -> Tree:
             )
             splits.append(TreeSplit(MEMBER, column, 0.0, members, yes, no, missing_is_yes=False))
         else:
-            # Where training saw no gap, LightGBM takes one for a 0.
+            # Where no value was missing in training, LightGBM reads a missing one as 0.
             gap_is_yes = bool(kind & DEFAULT_LEFT) if kind >> 2 == NAN_IS_MISSING else limit >= 0
             splits.append(TreeSplit(AT_MOST, column, limit, (), yes, no, gap_is_yes))
     return Tree(tuple(splits), tuple(float(each) for each in fields["leaf_value"]))

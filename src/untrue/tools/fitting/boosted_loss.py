@@ -10,7 +10,7 @@ from untrue.penalty import ExamplePenalty
 from untrue.tools.fitting.learners import BoosterSettings, Tell
 from untrue.training.progress import Progress
 
-# As near to 1 as a probability counts in the log-bilinear loss of a round.
+# A probability counts as at most this in the log-bilinear loss of a round.
 CERTAIN = 1 - 1e-12
 
 

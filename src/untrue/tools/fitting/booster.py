@@ -101,10 +101,10 @@ class _LastData:
         return _LastData, ()
 
     def get(self, *key: Any, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-        """What was made of the very objects of `key`, or is made now."""
+        """What was made of these same objects, or is made now."""
         same = len(key) == len(self.key) and all(map(operator.is_, key, self.key))
         if self.sets is None or not same:
-            self.key, self.sets = (), None  # first, so that both are not there at once
+            self.key, self.sets = (), None  # first, so that memory never holds both
             self.key, self.sets = key, make()
         return self.sets
 
@@ -154,7 +154,7 @@ class BoosterLearner:
         return Fitted(predictor, History((), tuple(held_out.values), held_out.best))
 
     def time_in_words(self, task: FitTask) -> None:
-        """Trees get slower and faster as they grow: the first say little of the rest."""
+        """Not known: the first trees say little about the speed of the rest."""
 
     def settings(self) -> dict[str, Any]:
         return {

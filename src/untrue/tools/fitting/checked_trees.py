@@ -64,7 +64,7 @@ def _lightgbm_tree(fields: Mapping[str, str], width: int) -> list[str]:
     n = leaves - 1
     split, kinds = whole("split_feature", n), whole("decision_type", n)
     sides = {name: whole(name, n) for name in ("left_child", "right_child")}
-    # Everything but a gap lies below infinity: LightGBM splits so.
+    # May be infinite: so LightGBM separates missing values from all others.
     thresholds = _listed(fields.get("threshold", "").split(), _number, n, "threshold")
     cats = whole("num_cat", 1)[0]
     if cats < 0 or cats > n:

@@ -22,9 +22,9 @@ from untrue.errors import DataError
 from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
-# What is not probable at all keeps a logarithm.
+# Smaller probabilities count as this, so that they have a logarithm.
 LEAST = 1e-300
-# A share of examples without a posterior that is worth a note.
+# A larger share of examples without a posterior is worth a note.
 MANY_OUTSIDE = 0.05
 
 

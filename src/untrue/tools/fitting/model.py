@@ -47,7 +47,7 @@ class Model:
         return self.penalty.classes
 
     def scores(self, inputs: npt.NDArray[Any], *, source: str = "the data") -> FloatArray:
-        """Scores (N, k), whose greatest is the most probable class; one that is none is named."""
+        """Scores (N, k), greatest at the most probable class; each must be finite."""
         found = self.predictor.logits(inputs)
         check_finite(found, f"{source}: data row")
         return found
@@ -59,7 +59,7 @@ class Model:
         *,
         source: str = "the data",
     ) -> FloatArray:
-        """Calibrated class probabilities (N, k), behind what training by costs moved."""
+        """Calibrated class probabilities (N, k), with what training by costs moved undone."""
         return class_probs(self.scores(inputs, source=source), self.link, self.temperature, each)
 
 

@@ -186,7 +186,7 @@ def _given_costs(
 def check_decision(
     model: Model, decision: str, abstain_cost: float | None, penalty: object | None
 ) -> None:
-    """A way to decide that the model has, with no option that belongs to another."""
+    """Refuse a decision that the model does not have, and options of another decision."""
     if decision not in DECISIONS:
         raise ArgumentError(
             f"`decision` (--decide) must be 'argmax', 'cost', 'tuned' or 'node'; got {decision!r}."
@@ -229,7 +229,7 @@ def _as_source(model: Model, data: Any) -> Source:
 
 
 def _warn_of_empty(source: Source, model: Model) -> None:
-    """A column without any value is mostly a slip. A single row may well have a gap."""
+    """Warn of columns without any value, mostly a mistake; in a single row they are common."""
     if not isinstance(source, TableSource) or len(source) < 2:
         return
     known: set[str] = set()
@@ -249,7 +249,7 @@ def _warn_of_empty(source: Source, model: Model) -> None:
 
 
 def _warn_of_unknown(labels: Labels, model: Model) -> None:
-    """True classes that the model cannot say."""
+    """Warn of true classes that the model does not know."""
     present = {labels.names[code] for code in np.unique(labels.codes).tolist() if code >= 0}
     unknown = sorted(present - set(model.classes))
     if unknown:

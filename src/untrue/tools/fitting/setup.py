@@ -62,7 +62,7 @@ def prepare(
         preprocessing = source.fit_preprocessing(train, "codes")
         assert isinstance(preprocessing, TableCodes)
         inputs = source.inputs(preprocessing)
-        # Before the library comes, which with all it imports takes as much memory as many a table.
+        # Before the library is imported, which takes as much memory as many tables do.
         source.release()
         booster = booster_learner(
             choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical

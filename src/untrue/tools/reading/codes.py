@@ -54,7 +54,7 @@ class TableCodes:
         """Inputs (N, width); unseen categories become gaps, with a warning for each column."""
         m, width = len(self.numbers), self.inputs[0]
         inputs = np.empty((len(features), width), dtype=np.float32)
-        # Trees ask on which side of a limit a value lies: past single precision, the last one does.
+        # Trees ask only on which side of a limit a value lies, so values may be clipped to float32.
         begin = 0
         for block in features.blocks():
             end = begin + len(block)

@@ -12,7 +12,7 @@ from untrue.array_types import IntArray
 from untrue.errors import DataError, nearest
 from untrue.input_files import read_text, reading
 
-# The counts of a matrix are added up, in whole numbers of 64 bits.
+# So that the sum of all counts fits into 64 bits.
 MOST_COUNT = 10**12
 MOST_CLASSES = 10_000
 

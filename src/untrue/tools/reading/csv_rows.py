@@ -162,7 +162,7 @@ def _with_gaps(table: Any, columns: Mapping[str, Kind]) -> Any:
 
 
 def _check_unpacked(path: Path) -> None:
-    """A file in gzip does not unpack out of proportion."""
+    """Refuse a gzip file that unpacks to far more than its size."""
     packed, unpacked = path.stat().st_size, 0
     if GROWTH_OF_GZIP * packed <= UNPACKED:
         return

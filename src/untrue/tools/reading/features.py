@@ -25,9 +25,9 @@ from untrue.tools.reading.tables import (
     where,
 )
 
-# A column of text with so many different values, nearly one for each row, names the rows.
+# With this many different values, nearly one for each row, a column of text names the rows.
 MANY_VALUES = 50
-# A column of text most of whose values are numbers is a column of numbers with a slip in it.
+# If more of the values of a column of text are numbers, it is a column of numbers with mistakes.
 MOSTLY = 0.8
 LARGEST = 1e100
 # Rows of a batch at most: its numbers stay in the cache.

@@ -27,7 +27,7 @@ SMALLEST, LARGEST = 16, 64
 GREY = ("1", "L", "LA")
 DEEP = ("I", "F")  # modes of grey images with more than 8 bits: I, I;16, I;16B, F
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
-# Of one image: 200 MB in colour, before it is brought to its small size.
+# Of one image: 200 MB in colour, before it is scaled down.
 MOST_PIXELS = 2**26
 MOST_WHITE = 2**16 - 1
 

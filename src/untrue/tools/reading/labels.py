@@ -12,7 +12,7 @@ from untrue.array_types import BoolArray, IntArray
 from untrue.errors import DataError, listed, nearest
 from untrue.tools.reading.tables import where
 
-# Beyond it floats hold no more than the even numbers.
+# Beyond this, floats cannot hold every whole number.
 MOST_WHOLE = 2.0**53
 
 
@@ -71,7 +71,7 @@ def positions(
 
 
 def numbered(label: str, classes: Sequence[str]) -> str:
-    """A word on labels that may be codes 0, 1, ... for the classes."""
+    """A hint where labels may be codes 0, 1, ... for the classes."""
     if not (label.isascii() and label.isdigit() and int(label[:9]) <= len(classes)):
         return ""
     return (

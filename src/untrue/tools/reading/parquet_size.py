@@ -42,7 +42,7 @@ class Chunk:
 
 
 def check_size(path: Path, source: Any, columns: Collection[str]) -> None:
-    """Refuse a file whose columns take out of proportion more memory than the file has bytes."""
+    """Refuse a file whose columns take far more memory than the file has bytes."""
     parquet = need("pyarrow.parquet", PURPOSE)
     about = parquet.read_metadata(source)
     packed = path.stat().st_size

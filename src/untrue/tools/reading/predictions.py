@@ -37,7 +37,7 @@ from untrue.tools.reading.tables import (
     read_table,
 )
 
-# Fewer answers that are the most probable class are rather rows in another order.
+# If fewer answers are the most probable class, the rows are probably in another order.
 LEAST_ALIKE = 0.5
 NODE_HINT = (
     " If it is a node of a hierarchy (`untrue predict --decide node`), add --hierarchy FILE (in "

@@ -174,7 +174,7 @@ class Judge:
         return max(parts, default=0.0)
 
     def hope(self, candidate: Candidate) -> tuple[float, float]:
-        """For the closest of candidates: the least chance to fail within the drop, the excess."""
+        """To find the closest candidate: its chance to fail within the drop, and its excess."""
         able = [trial.failing for trial in candidate.trials if self.within(trial.drop)]
         return min(able, default=np.inf), min(map(self.excess, candidate.trials))
 
@@ -208,13 +208,13 @@ class Judge:
 
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:
-    """Of those that meet everything most right answers; of equals the least scaled costs."""
+    """Of the trials that meet everything, the one most often right; of equals, the least scaled."""
     met = [trial for trial in trials if trial.met]
     return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)), default=None)
 
 
 def _flawless(labels: IntArray, n_classes: int) -> Cells:
-    """The confusion matrix of nothing but right answers."""
+    """The confusion matrix of a model without errors."""
     return confusion_cells(labels, labels, n_classes)
 
 
@@ -275,7 +275,7 @@ def check_seen(labels: IntArray, budgets: Sequence[ResolvedBudget], where: str) 
     present = np.zeros(len(budgets[0].classes), dtype=bool)
     present[np.unique(labels)] = True
     for budget in budgets:
-        # A share of the answers needs answers: any example will do.
+        # A share of the answers is about all examples.
         if not budget.by_prediction and not (budget.of & present).any():
             raise DataError(
                 f"Budget {str(budget)!r} is about {budget.counted}; the {where} has none."

@@ -36,7 +36,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained: the loss, its alpha, and the costs it asks.
+    """How a network is trained: the loss, its alpha, and the multipliers of its costs.
 
     multipliers  one for each budget: how many times costlier its mistakes are in training
     """

@@ -33,7 +33,7 @@ from untrue.training.progress import Progress
 if TYPE_CHECKING:
     from untrue.ray import Cluster
 
-# Points of accuracy that may be lost where nobody says: no budget is worth any price unasked.
+# Points of accuracy that may be lost by default: a budget is not worth any price.
 MOST_DROP = 5.0
 GIVEN_PART = (
     "The held-out part came with the data. The guarantee takes it for a random draw of the cases "
