@@ -10,8 +10,6 @@ from untrue.metrics import Interval
 from untrue.metrics.intervals import mean_interval, paired_interval
 from untrue.report.runs.rows import Row, Rule
 
-NAMES = {"cross-entropy": "baseline"}
-
 
 @dataclass(frozen=True, slots=True)
 class Arm:
@@ -37,6 +35,10 @@ class Arm:
         return self.loss == "cross-entropy"
 
     @property
+    def trained_by(self) -> str:
+        return "baseline" if self.is_baseline else self.loss
+
+    @property
     def decided(self) -> str:
         """How its answers are chosen, in words."""
         return "least cost" if self.decision == "least-cost" else "most probable"
@@ -44,7 +46,7 @@ class Arm:
     @property
     def name(self) -> str:
         """'baseline', 'bilinear, alpha 0.9, least-cost decision'."""
-        parts = [NAMES.get(self.loss, self.loss)]
+        parts = [self.trained_by]
         if not self.is_baseline:
             parts.append(f"alpha {self.alpha:g}")
         if self.decision == "least-cost":

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
-from untrue.array_types import FloatArray, IntArray
 from untrue.lab.records import RunResult
 from untrue.losses.registry import style_of
 from untrue.metrics import Interval
@@ -27,6 +24,11 @@ class Item:
 
     stem: str
     part: Figure | Table
+
+
+def file_stem(stem: str, measure: str) -> str:
+    """The name of the files of a measure's figure."""
+    return f"{stem}-{measure.removesuffix('_pct').replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,3 @@ def runs(collected: Collected, arm: Arm) -> dict[int, RunResult]:
         ):
             found[config.seed] = result
     return found
-
-
-def as_float(counts: IntArray) -> FloatArray:
-    return counts.astype(np.float64)

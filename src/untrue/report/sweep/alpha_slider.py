@@ -11,7 +11,7 @@ from untrue.lab.records import RunResult
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.steps import ConfusionSteps, SliderStep
 from untrue.report.runs.arms import Arm, Arms
-from untrue.report.runs.chapters import as_float, runs
+from untrue.report.runs.chapters import runs
 from untrue.report.runs.rows import Collected
 
 BASE = Arm("cross-entropy", 0.0, "argmax")
@@ -113,7 +113,7 @@ def _slider(
     panels, steps = [], []
     for alpha in alphas:
         counts = {loss: _summed(found[loss, alpha], seeds) for loss in arms.losses()}
-        panels += [Panel(loss, as_float(each)) for loss, each in counts.items()]
+        panels += [Panel(loss, each.astype(np.float64)) for loss, each in counts.items()]
         steps.append(
             SliderStep(
                 f"{alpha:g}", "; ".join(sentence(loss, n) for loss, n in counts.items()) + "."

@@ -42,7 +42,9 @@ def confidence_table(arms: Arms, chosen: Sequence[Arm], costly: str) -> Table | 
         if means[2] is None:
             continue
         change = arms.change(arm, CONFIDENCE[0][0])
-        rows.append((_name(arm), arm.alpha, means[0], change, *means[1:], arms.repetitions(arm)))
+        rows.append(
+            (arm.trained_by, arm.alpha, means[0], change, *means[1:], arms.repetitions(arm))
+        )
     if not rows:
         return None
     (_, first, form), *others = CONFIDENCE
@@ -67,7 +69,7 @@ def training_table(arms: Arms, chosen: Sequence[Arm], what: str, *, groups: bool
     """The confusion at training time beside that at test time; None where it was not recorded."""
     measures = GROUPS if groups else ZONE
     rows: list[tuple[Cell, ...]] = [
-        (_name(arm), arm.alpha, *(arms.mean(arm, measure) for measure, _, _ in measures))
+        (arm.trained_by, arm.alpha, *(arms.mean(arm, measure) for measure, _, _ in measures))
         for arm in chosen
         if arms.mean(arm, "train_error_pct") is not None
     ]
@@ -84,7 +86,3 @@ def training_table(arms: Arms, chosen: Sequence[Arm], what: str, *, groups: bool
         ),
         rows=tuple(rows),
     )
-
-
-def _name(arm: Arm) -> str:
-    return "baseline" if arm.is_baseline else arm.loss

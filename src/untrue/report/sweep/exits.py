@@ -10,7 +10,7 @@ from untrue.metrics.intervals import mean_interval
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms
-from untrue.report.runs.chapters import Chapter, Item, as_text, plain, repetitions
+from untrue.report.runs.chapters import Chapter, Item, as_text, file_stem, plain, repetitions
 from untrue.report.runs.rows import Collected
 
 # (measure, what it is called, what to see in its figure)
@@ -161,7 +161,7 @@ def _exit_figures(
             series=plain(series),
             dodge=True,
         )
-        items.append(Item(f"{stem}-{measure.removesuffix('_pct').replace('_', '-')}", figure))
+        items.append(Item(file_stem(stem, measure), figure))
     return tuple(items)
 
 
@@ -226,7 +226,7 @@ def _stopping(arms: Arms, found: Iterable[ExitVariant], stem: str) -> tuple[Item
             y=Axis(f"{called}{form}", positive=True),
             series=plain(series),
         )
-        items.append(Item(f"{stem}-early-{measure.removesuffix('_pct').replace('_', '-')}", figure))
+        items.append(Item(file_stem(f"{stem}-early", measure), figure))
     return (*items, Item(f"{stem}-early", _stop_table(arms, found)))
 
 

@@ -14,6 +14,7 @@ from untrue.report.runs.chapters import (
     against_alpha,
     as_text,
     beside_published,
+    file_stem,
     plain,
     repetitions,
     runs,
@@ -126,7 +127,7 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             series=plain(series),
             dodge=True,
         )
-        items.append(Item(f"{stem}-{measure.removesuffix('_pct').replace('_', '-')}", figure))
+        items.append(Item(file_stem(stem, measure), figure))
     return tuple(items)
 
 

@@ -10,6 +10,7 @@ from untrue.report.runs.chapters import (
     Item,
     as_text,
     beside_published,
+    file_stem,
     plain,
     repetitions,
 )
@@ -42,7 +43,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
     )
     figures = tuple(
         Item(
-            f"{stem}-{measure.removesuffix('_pct').replace('_', '-')}",
+            file_stem(stem, measure),
             _figure(collected, arms, measure, called, see),
         )
         for measure, called, see in MEASURES
@@ -131,7 +132,7 @@ def _table(collected: Collected, arms: Arms) -> Table:
     for arm in chosen:
         cells: list[Cell] = [
             "all" if arm.small_count is None else f"{arm.small_count}",
-            "baseline" if arm.is_baseline else arm.loss,
+            arm.trained_by,
             arm.alpha,
             arm.decided,
         ]

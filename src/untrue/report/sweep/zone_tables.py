@@ -50,7 +50,7 @@ def table(collected: Collected, arms: Arms, size: int) -> Table:
     chosen = arms.select(zone_size=size)
     rows: list[tuple[Cell, ...]] = [
         (
-            "baseline" if arm.is_baseline else arm.loss,
+            arm.trained_by,
             arm.alpha,
             arm.decided,
             arms.mean(arm, "zone_errors"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from untrue.losses.registry import style_of
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
@@ -12,7 +14,6 @@ from untrue.report.runs.chapters import (
     Chapter,
     Item,
     against_alpha,
-    as_float,
     as_text,
     plain,
     repetitions,
@@ -219,8 +220,8 @@ def _matrices(collected: Collected, arms: Arms, size: int, stem: str) -> tuple[I
             "Darker cells hold more errors; correct answers are grey.",
             classes=collected.info.classes,
             panels=(
-                Panel("before: baseline", as_float(old)),
-                Panel(f"after: {loss}, alpha {arm.alpha:g}", as_float(new)),
+                Panel("before: baseline", old.astype(np.float64)),
+                Panel(f"after: {loss}, alpha {arm.alpha:g}", new.astype(np.float64)),
             ),
             zone=zone,
             unit="test images",
