@@ -95,13 +95,13 @@ def find_rule(
     budgets: Iterable[Budget | str] | Budget | str,
     *,
     by_cost: bool,
-    confidence: float = 0.95,
-    abstain: bool | float = False,
-    groups: GroupsLike | None = None,
+    confidence: float,
+    abstain: bool | float,
+    groups: GroupsLike | None,
     zone: Zone | None = None,
-    zone_above: float | None = None,
+    zone_above: float | None,
     path_share: float | None = None,
-    seed: int = 0,
+    seed: int,
 ) -> DecisionRule:
     """`control` on examples that were read and checked; by_cost: the least cost is wanted."""
     confidence = check_confidence(confidence)
@@ -116,7 +116,9 @@ def find_rule(
             "With `abstain` -1 stands for no answer, and here it is a class, too: give `target` by "
             "names."
         )
-    meaning = Meaning(groups, _zone(zone, data), zone_above, len(data.target))
+    if zone is not None:
+        zone = regions.stated_zone(zone, data.penalty, "`zone`")
+    meaning = Meaning(groups, zone, zone_above, len(data.target))
     resolved = resolve_all(
         budgets,
         data.penalty,
@@ -191,10 +193,6 @@ def _silence_needed(paths: Sequence[Path]) -> float | None:
         for t in np.flatnonzero(path.failing < 0.5)[-1:].tolist()
     ]
     return min((abstained / max(n, 1) for abstained, n in likely), default=None)
-
-
-def _zone(zone: Zone | None, data: CalibrationSet) -> Any:
-    return None if zone is None else regions.stated_zone(zone, data.penalty, "`zone`")
 
 
 def _abstain_cost(abstain: bool | float, data: CalibrationSet) -> float | None:

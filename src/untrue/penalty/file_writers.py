@@ -163,10 +163,14 @@ def _whole_matrix(penalty: Penalty) -> Any:
     return penalty.matrix()
 
 
+def in_toml(text: str) -> str:
+    """JSON's strings are TOML's, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, str):
-        # JSON's strings are TOML's, but for one control character.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return in_toml(value)
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):

@@ -16,6 +16,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.metrics import Confusion, costliest_confusions, expected_cost
 from untrue.penalty import Penalty
 from untrue.penalty.base import check_classes
+from untrue.penalty.file_writers import in_toml
 
 By = Literal["distance", "frequency"]
 Rule = tuple[str, str, float]
@@ -93,7 +94,7 @@ def template(
         return _ordinal(classes, hierarchy, power)
     if hierarchy is not None:
         edges = "\n".join(
-            f"    [{_quoted(up)}, {_quoted(name)}]," for up, name in hierarchy.edges()
+            f"    [{in_toml(up)}, {in_toml(name)}]," for up, name in hierarchy.edges()
         )
         return _TREE.format(
             classes=_listed(hierarchy.classes),
@@ -104,7 +105,7 @@ def template(
     if classes is None:
         raise ArgumentError("Name the classes (--classes a,b,c) or give a file (--hierarchy).")
     names = _several(classes)
-    return _FLAT.format(classes=_listed(names), first=_quoted(names[0]), second=_quoted(names[1]))
+    return _FLAT.format(classes=_listed(names), first=in_toml(names[0]), second=in_toml(names[1]))
 
 
 def _several(classes: Sequence[str]) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ def _ordinal(classes: Sequence[str] | None, hierarchy: Hierarchy | None, power: 
     names = _several(classes)
     matrix = Penalty.from_ordinal(names, power).matrix()
     rules = "\n".join(
-        f"    {{ true = {_quoted(names[i])}, predicted = {_quoted(names[j])}, cost = {cost!r} }},"
+        f"    {{ true = {in_toml(names[i])}, predicted = {in_toml(names[j])}, cost = {cost!r} }},"
         for i in range(len(names))
         for j in range(len(names))
         if abs(i - j) > 1 and (cost := float(matrix[i, j])) >= 0
@@ -237,11 +238,6 @@ def _frequency(counts: IntArray) -> FloatArray:
     return np.asarray(rate / rate.max() if rate.max() > 0 else rate)
 
 
-def _quoted(name: str) -> str:
-    # JSON's strings are TOML's but for one sign that TOML wants escaped.
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _one_line(name: str) -> str:
     """A name inside a comment, which ends with its line."""
     return name if name.isprintable() else json.dumps(name)
@@ -249,8 +245,8 @@ def _one_line(name: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     if len(names) <= 8:
-        return f"[{', '.join(map(_quoted, names))}]"
-    return "[\n" + "".join(f"    {_quoted(name)},\n" for name in names) + "]"
+        return f"[{', '.join(map(in_toml, names))}]"
+    return "[\n" + "".join(f"    {in_toml(name)},\n" for name in names) + "]"
 
 
 # A name between commas: in quotes, doubled inside, or without any.
