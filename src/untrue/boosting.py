@@ -26,7 +26,7 @@ tree that divides by it fails; so they get `reference.hessian_bounds`, which lie
 never negative and is the cross-entropy's own at alpha = 0. It is scaled as the library scales its
 own (LightGBM by k / (k - 1), XGBoost by 2) and at least 1e-16, XGBoost's floor.
 
-With alpha = 0 the trees are those of the library's objective but for rounding, if both start from
+With alpha = 0 the trees are those of the library's objective up to rounding, if both start from
 the same scores. The libraries' own objectives start from the class frequencies, all others from 0,
 so that a rare class keeps too high a probability. Give each row `start_scores` as LightGBM's
 `init_score` or XGBoost's `base_margin`, also where you evaluate, and add them to what LightGBM

@@ -154,7 +154,7 @@ def _block(
     # Of one class alone there are no others.
     second = np.maximum(z.max(axis=0), np.float32(-1e30))
     z -= second
-    q = np.exp(z, out=z)  # the softmax over the others, but for its sum
+    q = np.exp(z, out=z)  # the softmax over the others, except for its sum
     rest = np.maximum(q.sum(axis=0), TINY)
     q *= 1.0 / rest
     others = np.exp(second) * rest

@@ -14,7 +14,7 @@ from untrue.cli import exit_code
 from untrue.errors import ArgumentError
 
 CLASSES = ["healthy", "benign", "tumour"]
-COST_WORDS = ("cost of an answer", "cost in all", "in the zone", "least expected cost", "costliest")
+COST_WORDS = ("cost of an answer", "total cost", "in the zone", "least expected cost", "costliest")
 
 
 def predictions(n: int = 300) -> pd.DataFrame:

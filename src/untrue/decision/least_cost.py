@@ -187,7 +187,7 @@ def _check_left(total: FloatArray, first: int) -> None:
 
 
 def cost_slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
-    """Costs closer than this are equal but for the rounding of a sum over the classes."""
+    """Costs closer than this are equal except for the rounding of a sum over the classes."""
     return (64 + math.sqrt(n_classes)) * eps * greatest
 
 

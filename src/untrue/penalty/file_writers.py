@@ -164,7 +164,7 @@ def _whole_matrix(penalty: Penalty) -> Any:
 
 
 def in_toml(text: str) -> str:
-    """JSON's strings are TOML's, but for one control character."""
+    """JSON's strings are TOML's, except for one control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

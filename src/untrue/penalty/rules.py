@@ -17,7 +17,7 @@ from untrue.penalty.base import Penalty, check_classes
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class RulesPenalty(Penalty):
-    """Row i costs `default[i]` off the diagonal, but for the exceptions.
+    """Row i costs `default[i]` off the diagonal, except for the exceptions.
 
     default (k,): cost of every mistake about a true class that no rule names
     true, predicted, costs (E,): the rules, sorted by (true, predicted)

@@ -88,7 +88,7 @@ def test_the_terminal_shows_names_as_they_are_and_keeps_numbers_whole() -> None:
 def test_a_narrow_terminal_folds_cells_and_cuts_none() -> None:
     out = io.StringIO()
     columns = tuple(
-        Column(name, "g") for name in ("true", "predicted", "times", "cost in all", "share")
+        Column(name, "g") for name in ("true", "predicted", "times", "total cost", "share")
     )
     rows = (("a long name", "another one", 1200, 93.5, 99.9),)
     Console(file=out, width=40).print(Table("t", "", columns, rows).to_terminal())

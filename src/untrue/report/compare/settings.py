@@ -70,7 +70,7 @@ class Picked:
     """A method with its setting picked without looking at the repetition it is scored on.
 
     settings: how often each was picked. by_seed: the setting that stands for each repetition.
-    alone: there is one repetition only, so it was picked by the very numbers it is scored with.
+    alone: there is one repetition only, so it was picked by the same numbers that score it.
     """
 
     method: str

@@ -183,7 +183,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | Non
     title = "By cost" if cost else "By count"
     zone = outlined(zone)
     see = (
-        "Each cell is what its errors cost in all: the darkest are where to start."
+        "Each cell is the total cost of its errors: start with the darkest."
         if cost
         else "Each cell is how often it happened"
         + (", with the zone outlined." if zone is not None else "; right answers stay grey.")

@@ -111,7 +111,7 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
             Column("predicted"),
             Column("times", ",d"),
             Column("cost each", digits),
-            Column("cost in all", digits),
+            Column("total cost", digits),
             Column("of all cost (%)", ".1f"),
         ),
         tuple(

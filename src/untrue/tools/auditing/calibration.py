@@ -147,7 +147,7 @@ def _by_folds(logits: FloatArray, true: IntArray) -> FloatArray:
 
 
 def _write(given: ProbabilityFile, probs: npt.NDArray[np.floating[Any]], out: Path) -> None:
-    """The file as it is, but for its probabilities."""
+    """The file as it is, except for its probabilities."""
     if out.resolve() == given.file.path.resolve():
         raise ArgumentError(f"`--out` must not be the predictions themselves, {out}.")
     write_table(whole_table(given.file, given.by_column(probs)), out)

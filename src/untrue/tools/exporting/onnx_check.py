@@ -2,8 +2,8 @@
 
 Without data the check draws examples: numbers around those learned from, gaps, every category and
 one that training has not seen, random pixels. Scores are compared as numbers. Then the answers of
-the graph are compared with ours for the graph's own scores: two classes that tie but for rounding
-are no mistake of either.
+the graph are compared with ours for the graph's own scores: two classes that tie up to rounding are
+no mistake of either.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def read_table(file: TableFile, columns: Mapping[str, Kind]) -> Any:
 
 
 def whole_table(file: TableFile, replaced: Mapping[str, Any] | None = None) -> Any:
-    """The file as it is but for the columns in `replaced`: {name: values}.
+    """The file as it is except for the columns in `replaced`: {name: values}.
 
     Cells of a CSV file come back as the text they were; a Parquet file's keep their types.
     """
