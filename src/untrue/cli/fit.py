@@ -103,7 +103,7 @@ def fit(
     changes = changes_table(found)
     if changes is not None:
         show(where, changes)
-    kept = found.variants[found.chosen]
+    kept = found.variant
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))
     for note in found.notes:

@@ -181,7 +181,6 @@ def _page(
         facts.append(("not shown", f"{stray} stored runs of earlier settings"))
     if any(sweep.kind != "compare" for sweep in shown):
         facts.append(("published numbers", SOURCE))
-    facts.append(("made by", f"untrue {untrue.__version__}"))
     lead = "Several sweeps, one after the other." if several else chapters[0].lead
     title = "; ".join(f"{s.sweep.experiment} on {s.sweep.data}" for s in shown)
     if not several:

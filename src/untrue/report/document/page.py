@@ -18,6 +18,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import untrue
 from untrue.atomic_files import place_bytes
 from untrue.optional import need
 from untrue.report.document import plotly_figures
@@ -73,6 +74,7 @@ def render(page: Page) -> str:
     drawn = any(not isinstance(p, Table | str | Folded) for p in flat)
     text: str = template.render(
         page=page,
+        facts=(*page.facts, ("made by", f"untrue {untrue.__version__}")),
         sections=sections,
         css=base_style(),
         js=_resource("page.js"),

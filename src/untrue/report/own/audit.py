@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import numpy as np
 
-import untrue
-from untrue.array_types import FloatArray, IntArray
-from untrue.metrics import Cells
+from untrue.array_types import IntArray
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
@@ -20,7 +15,10 @@ from untrue.report.own.measures import (
     MEASURES,
     column_range,
     costliest,
+    counts_csv,
+    dense_counts,
     outlined,
+    reading_section,
     shown,
     signed,
     zone_words,
@@ -102,8 +100,7 @@ def lead(found: AuditResult) -> str:
     start = f"{100 * s.accuracy:.1f} % of {s.n:,} answers are right"
     if not found.by_cost:
         return f"{start}. No costs were stated, so every mistake counts 1."
-    start += "; an answer costs "
-    start += f"{number(s.expected_cost or 0.0)} on average."
+    start += f"; an answer costs {number(s.expected_cost or 0.0)} on average."
     if s.costliest:
         row = s.costliest[0]
         share = 100 * row.cost / ((s.expected_cost or 1.0) * s.n)
@@ -133,7 +130,7 @@ def audit_page(found: AuditResult) -> Page:
             else Section("Deciding by least expected cost", (changed, figure))
         )
     if found.notes:
-        sections.append(Section("How the file was read", tuple(map(_sentence, found.notes))))
+        sections.append(reading_section(found.notes))
     return Page(f"Audit of {found.source}", lead(found), tuple(sections), facts(found))
 
 
@@ -156,7 +153,6 @@ def facts(found: AuditResult) -> tuple[tuple[str, str], ...]:
         ("file", found.source),
         *named,
         *(costs if found.by_cost else [("penalty", "none: every mistake counts 1")]),
-        ("made by", f"untrue {untrue.__version__}"),
     )
 
 
@@ -233,21 +229,10 @@ def confusions(found: AuditResult) -> Table:
     )
 
 
-def dense_counts(cells: Cells) -> FloatArray:
-    """The whole confusion matrix (k, k)."""
-    counts = np.zeros((cells.n_classes, cells.n_classes))
-    counts[cells.true, cells.predicted] = cells.count
-    return counts
-
-
 def confusion_csv(found: AuditResult) -> str:
     """The counts as CSV, header row and first column the class names: rows are the truth."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["true \\ predicted", *found.penalty.classes])
-    counts = dense_counts(found.confusion).astype(np.int64).tolist()
-    writer.writerows([name, *row] for name, row in zip(found.penalty.classes, counts, strict=True))
-    return text.getvalue()
+    names = found.penalty.classes
+    return counts_csv("predicted", names, names, dense_counts(found.confusion).astype(np.int64))
 
 
 def reliability_figure(found: AuditResult) -> Curves:
@@ -278,7 +263,3 @@ def _blocks(groups: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, int, i
     return tuple(
         (names[groups[start]], start, end) for start, end in zip(starts.tolist(), ends, strict=True)
     )
-
-
-def _sentence(note: str) -> str:
-    return note[:1].upper() + note[1:] + "."

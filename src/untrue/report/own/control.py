@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import untrue
 from untrue.budgets import DecisionRule, Guarantee, TestedRule
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Folded, Page, Part, Section
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.measures import column_range
+from untrue.report.own.measures import column_range, reading_section
 from untrue.tools.deciding.controlled import ControlledFile
 
 
@@ -200,8 +199,7 @@ def control_page(found: ControlledFile) -> Page:
         Section("The path that was tested", tested_path(guarantee)),
     ]
     if found.notes:
-        notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in found.notes)
-        sections.append(Section("How the file was read", notes))
+        sections.append(reading_section(found.notes))
     return Page(
         f"Decision rule from {found.source}",
         f"With {100 * guarantee.confidence:g} % confidence {listed} {held} for new cases like "
@@ -219,7 +217,6 @@ def control_page(found: ControlledFile) -> Page:
             ("seed of the split", str(guarantee.seed)),
             ("confidence", f"{100 * guarantee.confidence:g} %"),
             ("penalty", repr(rule.penalty)),
-            ("made by", f"untrue {untrue.__version__}"),
         ),
     )
 

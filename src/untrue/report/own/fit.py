@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-import untrue
 from untrue.metrics import Interval
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.audit import dense_counts
 from untrue.report.own.measures import (
     FULL_MATRIX,
     MEASURES,
     by_columns,
     costliest,
+    dense_counts,
     outlined,
     shown,
     signed,
@@ -87,7 +84,7 @@ def _marked(found: FitResult, variant: Variant) -> str:
 
 def lead(found: FitResult) -> str:
     """The finding in a sentence or two, also when it is that training gained nothing."""
-    variant = found.variants[found.chosen]
+    variant = found.variant
     cost = number(_cost(variant))
     start = f"{100 * variant.summary.accuracy:.1f} % right, at a cost of {cost} an answer."
     if variant.change is not None:
@@ -113,7 +110,7 @@ def _cheapest(found: FitResult) -> str:
 
     Of rows that cost the same it is the first, and so the simplest.
     """
-    kept, best = found.variants[found.chosen], min(found.variants, key=_cost)
+    kept, best = found.variant, min(found.variants, key=_cost)
     if best is kept:
         return ""
     same = _cost(best) == _cost(kept)
@@ -128,7 +125,7 @@ def _cheapest(found: FitResult) -> str:
 
 def fit_page(found: FitResult) -> Page:
     """Before and after as a page."""
-    kept, plain = found.variants[found.chosen], found.variants[0]
+    kept, plain = found.variant, found.variants[0]
     first: list[Part] = [variants_table(found), *(f"Note: {note}." for note in found.notes)]
     changes = changes_table(found)
     if changes is not None:
@@ -164,7 +161,6 @@ def facts(found: FitResult) -> tuple[tuple[str, str], ...]:
         ("seed", str(training["seed"])),
         ("temperature", f"{model.temperature:.3g}"),
         ("seconds", f"{found.seconds:.1f}"),
-        ("made by", f"untrue {untrue.__version__}"),
     )
 
 
@@ -226,9 +222,7 @@ def _confusion(found: FitResult, variants: list[Variant]) -> ConfusionFigure:
         "Errors on the test part",
         "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),
         penalty.classes,
-        tuple(
-            Panel(variant.name, np.asarray(dense_counts(variant.confusion))) for variant in variants
-        ),
+        tuple(Panel(variant.name, dense_counts(variant.confusion)) for variant in variants),
         zone=zone,
         unit="examples",
     )
@@ -246,24 +240,19 @@ def _losses(found: FitResult) -> Curves:
         train = Series(f"{name}: training", points(history.train), style=style, dashed=True)
         return train, validation
 
-    series = both(found.variants[found.chosen].name, found.history, 1)
+    series = both(found.variant.name, found.history, 1)
     if found.baseline_history is not None:
         series = both(found.variants[0].name, found.baseline_history, 0) + series
+    best = found.history.best_epoch
+    title, unit, kept = "Loss by epoch", "epoch", f"The weights of epoch {best}"
     if not found.history.train:
-        return Curves(
-            "Validation loss by round",
-            f"Of {len(found.history.validation)} rounds of trees the first "
-            f"{found.history.best_epoch} were kept: there the validation loss is least. Losses of "
-            "different kinds do not compare.",
-            Axis("round"),
-            Axis("mean loss", from_zero=True),
-            series,
-        )
+        title, unit = "Validation loss by round", "round"
+        kept = f"Of {len(found.history.validation)} rounds of trees the first {best}"
     return Curves(
-        "Loss by epoch",
-        f"The weights of epoch {found.history.best_epoch} were kept: there the validation loss is "
-        "least. Losses of different kinds do not compare.",
-        Axis("epoch"),
+        title,
+        f"{kept} were kept: there the validation loss is least. Losses of different kinds do not "
+        "compare.",
+        Axis(unit),
         Axis("mean loss", from_zero=True),
         series,
     )

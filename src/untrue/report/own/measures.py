@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from untrue.array_types import BoolArray
-from untrue.metrics import Interval, Summary
+import numpy as np
+
+from untrue.array_types import BoolArray, FloatArray, IntArray
+from untrue.metrics import Cells, Interval, Summary
 from untrue.penalty import FormulaPenalty
+from untrue.report.document.page import Section
 from untrue.report.document.styles import number
 from untrue.report.document.tables import Column, Table
 from untrue.tools.reading.row_costs import formulas_in_words
@@ -126,6 +131,28 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
             for row in rows
         ),
     )
+
+
+def dense_counts(cells: Cells) -> FloatArray:
+    """The whole confusion matrix (k, k)."""
+    counts = np.zeros((cells.n_classes, cells.n_classes))
+    counts[cells.true, cells.predicted] = cells.count
+    return counts
+
+
+def counts_csv(what: str, classes: Sequence[str], answers: Sequence[str], counts: IntArray) -> str:
+    """Counts as CSV: a row for each true class, a column for each answer."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([f"true \\ {what}", *answers])
+    writer.writerows([name, *row] for name, row in zip(classes, counts.tolist(), strict=True))
+    return text.getvalue()
+
+
+def reading_section(notes: Sequence[str]) -> Section:
+    """What a reader should know about how a file was read."""
+    sentences = tuple(f"{note[:1].upper()}{note[1:]}." for note in notes)
+    return Section("How the file was read", sentences)
 
 
 def by_columns(costs: FormulaPenalty | None) -> tuple[tuple[str, str], ...]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import numpy as np
 
-import untrue
 from untrue.report.document.page import Page, Section
 from untrue.report.document.tables import Column, Table
-from untrue.report.own.measures import Measure, with_interval
+from untrue.report.own.measures import Measure, counts_csv, with_interval
 from untrue.tools.auditing.nodes import NodeAudit
 
 # A table of more cells than this is for no reader.
@@ -77,7 +73,6 @@ def nodes_page(found: NodeAudit) -> Page:
             ("predictions", found.source),
             ("truth in", found.columns[0]),
             ("answers in", found.columns[1]),
-            ("made by", f"untrue {untrue.__version__}"),
         ),
     )
 
@@ -90,10 +85,5 @@ def answers_csv(found: NodeAudit) -> str | None:
         return None
     counts = np.zeros((actions.n_classes, len(used)), dtype=np.int64)
     counts[cells.true, np.searchsorted(used, cells.action)] = cells.count
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["true \\ answer", *(actions.actions[j] for j in used.tolist())])
-    writer.writerows(
-        [name, *row] for name, row in zip(actions.classes, counts.tolist(), strict=True)
-    )
-    return text.getvalue()
+    answers = [actions.actions[j] for j in used.tolist()]
+    return counts_csv("answer", actions.classes, answers, counts)

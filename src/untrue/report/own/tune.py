@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import untrue
 from untrue.budgets import Verdict
 from untrue.losses import registry
 from untrue.losses.registry import style_of
@@ -15,9 +14,8 @@ from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import LEAST_COST_STYLE
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.own.audit import dense_counts
 from untrue.report.own.control import tested_path
-from untrue.report.own.measures import FULL_MATRIX, by_columns, outlined, signed
+from untrue.report.own.measures import FULL_MATRIX, by_columns, dense_counts, outlined, signed
 from untrue.tools.fitting.setup import PLAIN
 from untrue.tools.tuning.judging import Trial
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
@@ -173,7 +171,6 @@ def facts(found: TuneResult) -> tuple[tuple[str, str], ...]:
         ("model", model.predictor.words()),
         ("seed", str(training["seed"])),
         ("seconds", f"{found.seconds:.1f}"),
-        ("made by", f"untrue {untrue.__version__}"),
     )
 
 
@@ -280,9 +277,9 @@ def _frontier(found: TuneResult, b: int) -> Curves:
 def _confusion(found: TuneResult) -> ConfusionFigure:
     k = found.model.penalty.n_classes
     plain = found.setting == Setting(Recipe())
-    panels = [Panel("the plain model", np.asarray(dense_counts(found.plain_confusion)))]
+    panels = [Panel("the plain model", dense_counts(found.plain_confusion))]
     if not plain:
-        panels.append(Panel("the kept model", np.asarray(dense_counts(found.confusion))))
+        panels.append(Panel("the kept model", dense_counts(found.confusion)))
     zone = None
     if k <= FULL_MATRIX:
         masks = [budget.mask() for budget in found.budgets if budget.budget.kind != "cost"]
