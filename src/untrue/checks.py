@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -31,6 +31,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         known = " or ".join(filter(None, (", ".join(map(repr, choices[:-1])), repr(choices[-1]))))
         hint = nearest(value, choices) if isinstance(value, str) else ""
         raise ArgumentError(f"`{name}` must be {known}; got {value!r}{hint or '.'}")
+
+
+def check_known(what: str, name: object, known: Iterable[str]) -> None:
+    """One of the names that are known."""
+    known = list(known)
+    if name not in known:
+        hint = nearest(str(name), known) or "."
+        raise ArgumentError(f"Unknown {what} {name!r}{hint} Known: {', '.join(known)}.")
 
 
 def check_number(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from untrue.lab.design import check_scale
+from untrue.checks import check_known
+from untrue.lab.design import SCALES
 from untrue.losses import registry
 from untrue.training import suited_to
 
@@ -75,13 +76,13 @@ def strengths(method: str, scale: str) -> tuple[float, ...]:
 
 def settings_of(data: str, scale: str) -> dict[str, Any]:
     """The options of a `Design` that suit a data set at a scale."""
-    check_scale(scale)
+    check_known("scale", scale, SCALES)
     return {**USUAL, **SETTINGS[data][scale]}
 
 
 def own_settings(examples: int, scale: str) -> dict[str, Any]:
     """The same for a person's own data with this many training examples."""
-    check_scale(scale)
+    check_known("scale", scale, SCALES)
     usual = suited_to(examples)
     return {
         **USUAL,

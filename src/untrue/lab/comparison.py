@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from untrue.checks import check_known
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.lab import plans
 from untrue.lab.boosted import without_loss
 from untrue.lab.compare_scales import strengths
 from untrue.lab.data import NAMES, TABLES
 from untrue.lab.data.tables import official_costs
-from untrue.lab.design import Design, check_scale, made_from
+from untrue.lab.design import SCALES, Design, made_from
 from untrue.lab.plans import FindRun, no_runs
 from untrue.lab.records import METHODS, DatasetInfo, PenaltySpec, RunConfig
 from untrue.losses import registry
@@ -137,10 +138,8 @@ def with_model(given: Mapping[str, Any], model: str | None) -> dict[str, Any]:
     if model is not None and "network" in given:
         raise ArgumentError("Give `model` or `network`, not both: they name the same.")
     name = model or given.get("network")
-    if model is not None and model not in MODELS:
-        raise ArgumentError(
-            f"Unknown model {model!r}{nearest(model, MODELS) or '.'} Known: {', '.join(MODELS)}."
-        )
+    if model is not None:
+        check_known("model", model, MODELS)
     found = dict(given)
     if name in BOOSTERS:
         not_for_trees = next((each for each in OF_NETWORKS if each in given), None)
@@ -294,7 +293,7 @@ def with_strengths(
     methods: Iterable[str], scale: str, own: Mapping[str, tuple[float, ...]]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Each method with the strengths of the scale, or those a person chose for it."""
-    check_scale(scale)
+    check_known("scale", scale, SCALES)
     methods = tuple(methods)
     for name in own:
         if name not in methods:

@@ -9,7 +9,7 @@ they stand in: `option_types` and `made_from` know where.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
 
 from untrue.checks import (
@@ -17,10 +17,11 @@ from untrue.checks import (
     WIDEST,
     check_choice,
     check_count,
+    check_known,
     check_number,
     check_seed,
 )
-from untrue.errors import ArgumentError, nearest
+from untrue.errors import ArgumentError
 from untrue.lab.specs import NORMALIZATIONS
 from untrue.training import BY_NETWORK, Settings
 
@@ -88,12 +89,6 @@ class Design:
     @property
     def seeds(self) -> range:
         return range(self.seed, self.seed + self.repetitions)
-
-
-def check_scale(scale: str) -> None:
-    """Refuse a scale that there is not."""
-    if scale not in SCALES:
-        raise ArgumentError(unknown("scale", scale, SCALES))
 
 
 def with_given(
@@ -168,8 +163,7 @@ def _is_record(kind: Any) -> TypeGuard[type]:
 
 def parse(name: str, value: Any, types_by_name: Mapping[str, Any]) -> Any:
     """The value of an option from what a person wrote: text ("0,.5,.9") or a TOML value."""
-    if name not in types_by_name:
-        raise ArgumentError(unknown("axis", name, sorted(types_by_name)))
+    check_known("axis", name, sorted(types_by_name))
     hint = types_by_name[name]
     if get_origin(hint) is tuple:
         items = value.split(",") if isinstance(value, str) else value
@@ -193,10 +187,3 @@ def _single(name: str, value: Any, kind: type) -> Any:
         pass
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}[kind]
     raise ArgumentError(f"`{name}` must be {wanted}; got {value!r}.")
-
-
-def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """The sentence about a name that nobody knows."""
-    known = list(known)
-    hint = nearest(str(name), known) or "."
-    return f"Unknown {what} {name!r}{hint} Known: {', '.join(known)}."

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from untrue.checks import check_count, check_number
+from untrue.checks import check_count, check_known, check_number
 from untrue.errors import ArgumentError
 from untrue.input_files import read_toml as read_toml_file
-from untrue.lab.design import Design, check_scale, option_types, parse, unknown, with_given
+from untrue.lab.design import SCALES, Design, option_types, parse, with_given
 from untrue.losses import registry
 from untrue.training import BY_NETWORK
 
@@ -217,8 +217,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 def find(name: str) -> Experiment:
     """The experiment of this name."""
-    if name not in EXPERIMENTS:
-        raise ArgumentError(unknown("experiment", name, EXPERIMENTS))
+    check_known("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
 
 
@@ -233,11 +232,10 @@ def options(
 
     train_images: of the data set, when they are known; see `with_given`.
     """
-    check_scale(scale)
+    check_known("scale", scale, SCALES)
     overrides = dict(overrides or {})
     for name in overrides:
-        if name not in OPTIONS:
-            raise ArgumentError(unknown("axis", name, sorted(OPTIONS)))
+        check_known("axis", name, sorted(OPTIONS))
     for_data = experiment.by_data.get(overrides.get("data", experiment.usual["data"]), {})
     usual = {
         **experiment.usual,

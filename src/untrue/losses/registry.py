@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from untrue.errors import ArgumentError, nearest
+from untrue.checks import check_known
 
 if TYPE_CHECKING:
     from torch import nn
@@ -270,10 +270,7 @@ def find(name: str) -> LossEntry:
     >>> find("hxe").knob
     'decay'
     """
-    if name not in _BY_NAME:
-        raise ArgumentError(
-            f"Unknown loss {name!r}{nearest(name, _BY_NAME) or '.'} Known: {', '.join(_BY_NAME)}."
-        )
+    check_known("loss", name, _BY_NAME)
     return _BY_NAME[name]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from untrue.checks import check_count
-from untrue.errors import ArgumentError, nearest
+from untrue.checks import check_count, check_known
+from untrue.errors import ArgumentError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,9 +68,7 @@ def check(name: str, inputs: tuple[int, ...] | None = None) -> NetworkFacts:
             f"that suits the data; got {repr(name)[:80]}. A classifier of scikit-learn's kind "
             "decides by costs in `untrue.sklearn.CostSensitiveClassifier(classifier, penalty)`."
         )
-    if name not in NETWORKS:
-        hint = nearest(name, NETWORKS) or "."
-        raise ArgumentError(f"Unknown network {name!r}{hint} Known: {', '.join(NETWORKS)}.")
+    check_known("network", name, NETWORKS)
     facts = NETWORKS[name]
     if inputs is None:
         return facts

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import FloatArray, IntArray
-from untrue.checks import check_count, check_number
+from untrue.checks import check_count, check_known, check_number
 from untrue.decision import calibrate
-from untrue.errors import ArgumentError, UntrueWarning, nearest
+from untrue.errors import ArgumentError, UntrueWarning
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.training.progress import History, Progress
 from untrue.training.splits import Split
@@ -162,11 +162,7 @@ def choose_model(
                 f"`model` must be a name ({', '.join(MODELS)}); got {asked!r}. For a model of your "
                 "own, use `untrue.control` on its probabilities."
             )
-        if asked not in MODELS:
-            raise ArgumentError(
-                f"Unknown model {asked!r}{nearest(asked, MODELS) or '.'} "
-                f"Known: {', '.join(MODELS)}."
-            )
+        check_known("model", asked, MODELS)
         if asked in BOOSTERS and images:
             raise ArgumentError(f"Model {asked!r} is for tables; images take 'network' or 'cnn'.")
         if asked in BOOSTERS and only_network:

@@ -12,8 +12,8 @@ import numpy as np
 
 from untrue.budgets import Budget
 from untrue.budgets.sequence import MOST_FOR_PATH
-from untrue.checks import MOST_REPETITIONS, check_confidence, check_count
-from untrue.errors import ArgumentError, listed, nearest
+from untrue.checks import MOST_REPETITIONS, check_confidence, check_count, check_known
+from untrue.errors import ArgumentError, listed
 from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.tools.fitting.learners import FitTask, Learner
@@ -215,11 +215,7 @@ def _check(
     losses: Sequence[str], trials: int, time_limit: float | None, max_drop: float | None
 ) -> None:
     for loss in losses:
-        if loss not in registry.MIXED:
-            raise ArgumentError(
-                f"Unknown loss {loss!r}{nearest(loss, registry.MIXED) or '.'} "
-                f"Known: {', '.join(registry.MIXED)}."
-            )
+        check_known("loss", loss, registry.MIXED)
     check_count("trials", trials, least=0, most=MOST_REPETITIONS)
     if time_limit is not None and not time_limit >= 0:
         raise ArgumentError(f"`time_limit` must be 0 or more seconds; got {time_limit}.")
