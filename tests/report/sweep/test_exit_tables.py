@@ -55,7 +55,7 @@ def test_rows_tables_and_figures_are_kept_and_the_store_stays_as_it_is(
     keep(store, kept)
     assert content() == before
     assert read(kept / "rows.csv") == rows
-    assert {path.suffix for path in kept.iterdir()} == {".csv", ".md", ".png"}
+    assert {path.suffix for path in kept.iterdir()} == {".csv", ".md", ".png", ".sqlite"}
     page = exits.PAGE.path.read_text()
     for path in kept.glob("*.png"):
         name = path.name.split("-", 2)[2]
