@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
-from untrue.checks import check_count
+from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import check_same_length, read_labels, to_numpy
 from untrue.metrics.layouts import flat_labels
@@ -152,8 +152,7 @@ def read_answered(
     name: str,
 ) -> tuple[Labels, Labels]:
     """True classes and answers (argument `name`) of the examples that count and are answered."""
-    if abstained not in ("error", "drop"):
-        raise ArgumentError(f"`abstained` must be 'error' or 'drop'; got {abstained!r}.")
+    check_choice("abstained", abstained, ("error", "drop"))
     given, predicted = flat_labels(true, "true"), flat_labels(answers, name)
     check_same_length(**{"true": given, name: predicted})
     flat_labels(answers, name, np.shape(to_numpy(true)))

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from untrue.array_types import FloatArray, IntArray
+from untrue.checks import check_choice
 from untrue.errors import ArgumentError, PenaltyError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import Confusion, costliest_confusions, expected_cost
@@ -197,8 +198,7 @@ def suggest(
     """
     if not greatest >= 1:
         raise ArgumentError(f"`greatest` must be at least 1, the least cost; got {greatest}.")
-    if by not in ("distance", "frequency"):
-        raise ArgumentError(f"`by` must be 'distance' or 'frequency'; got {by!r}.")
+    check_choice("by", by, ("distance", "frequency"))
     share = _remoteness(counts) if by == "distance" else _frequency(counts)
     matrix = np.round(1.0 + (greatest - 1.0) * share, 2)
     np.fill_diagonal(matrix, 0.0)
