@@ -278,6 +278,20 @@ def test_budgets_get_a_verdict_and_a_broken_one_an_exit_code(
     assert exit_code([*common, "--budget", "good>bad", "--overwrite"]) == 2
 
 
+def test_a_confidence_without_budgets_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pa.csv.write_csv(predictions(), "p.csv")
+    words = ["audit", "p.csv", "--penalty", "costs.toml", "--confidence", ".9"]
+    assert exit_code(words) == 2
+    assert (
+        "`--confidence` is that of the bounds of budgets, and there are none: give `budgets` ("
+        in (capsys.readouterr().err)
+    )
+    assert not Path("p-audit").exists()
+    assert exit_code([*words, "--budget", "* -> * <= 90%"]) in (0, 1)
+
+
 def test_it_never_writes_over_what_it_reads(folder: Path) -> None:
     (folder / "w").mkdir()
     pa.csv.write_csv(predictions(), "w/confusion.csv")

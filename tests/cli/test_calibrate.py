@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from untrue import Temperature
 from untrue.cli import exit_code
+from untrue.metrics import ece
 
 
 @pytest.fixture
@@ -33,7 +35,12 @@ def test_it_says_what_it_found_and_ends_with_the_path(
     assert lines[0].endswith(
         "fitted to 60 examples of p.csv: the model was too sure of its answers"
     )
-    assert lines[1].startswith("calibration error ")
+    assert re.fullmatch(
+        r"calibration error [\d.]+ % before, [\d.]+ % after, each fifth of the examples at the "
+        r"temperature of the others\. That estimates the error on new examples; c\.csv itself, "
+        r"fitted to all of these, cannot be judged by them",
+        lines[1],
+    )
     assert lines[2].startswith("Note: the probabilities are calibrated on 60 examples, too few")
     assert lines[-1] == "c.csv"
     found = pd.read_csv("c.csv")
@@ -96,3 +103,15 @@ def test_mistakes_are_one_line(
     assert message in shown
     assert shown.count("\n") == 1
     assert [path.name for path in predictions.iterdir()] == ["p.csv"]
+
+
+def test_the_error_of_the_file_written_is_said_where_others_were_fitted_to(
+    predictions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv("p.csv")
+    table.iloc[:30].to_csv("half.csv", index=False)
+    assert exit_code(["calibrate", "p.csv", "--on", "half.csv", "--out", "c.csv"]) == 0
+    line = capsys.readouterr().out.splitlines()[1]
+    found = pd.read_csv("c.csv")
+    error = ece(found[["prob_no", "prob_yes"]].to_numpy(), (found["truth"] == "yes").to_numpy() * 1)
+    assert line.endswith(f" % before, {100 * error:.1f} % after, in c.csv")

@@ -45,8 +45,12 @@ def test_it_trains_both_compares_and_writes_the_model(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "wine.csv: 178 examples (table)"
-    assert lines[1].startswith("cross-entropy: ")
-    assert lines[2].startswith("bilinear, alpha 0.7: ")
+    assert lines[1] == (
+        "Note that `--epochs` belongs to a network, so one is trained. Boosted trees, the usual "
+        "choice for a table, take `--rounds` instead; `model` (--model) names either."
+    )
+    assert lines[2].startswith("cross-entropy: ")
+    assert lines[3].startswith("bilinear, alpha 0.7: ")
     for name in ("cross-entropy + least cost", "bilinear, alpha 0.7 + least cost"):
         assert name in done.stdout
     assert lines[-2:] == ["model/page.html", "model"]

@@ -33,7 +33,7 @@ WRITERS: dict[str, list[str]] = {
     "penalty suggest": ["penalty", "suggest", "--confusion", "cm.csv", "--out", "made.csv"],
 }  # fmt: skip
 # These continue in a directory of their own, or write nothing.
-OTHERS = {"run", "compare", "status", "penalty check", "data get"}
+OTHERS = {"run", "compare", "merge", "status", "penalty check", "data get"}
 OTHERS |= {"data list", "data show", "data check"}
 
 

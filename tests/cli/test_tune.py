@@ -78,7 +78,7 @@ def test_a_table_and_a_budget_become_a_model_that_predict_takes(
     )
     false = [
         sum(
-            line.split(",")[1] == '"<i>8</i>"' != line.split(",")[0]
+            line.split(",")[1] == "<i>8</i>" != line.split(",")[0]
             for line in (folder / name).read_text().splitlines()
         )
         for name in ("tuned.csv", "p.csv")

@@ -63,7 +63,7 @@ def test_a_tree_is_cut_to_the_labels() -> None:
         (Penalty.from_rules(["ants", "bee", "cat"], {}), LABELS,
          "The penalty has no class 'ant', which is in the data; did you mean 'ants'?"),
         (np.zeros((2, 2)), LABELS, "The penalty is for 2 classes, but the data have 3: ant, bee"),
-        (Penalty.from_ordinal(3), [1, 2, 3], "The penalty has no class '3', which is in the data"),
+        (Penalty.from_ordinal(3), [1, 2, 3], "rows are 0, 1, 2, the labels of the data 1, 2, 3"),
         (pd.DataFrame(WANTED, index=["a", "b", "c"], columns=["a", "b", "c"]), LABELS,
          "The penalty has no class 'ant'"),
         (pd.DataFrame(WANTED, index=LABELS, columns=LABELS[::-1]), LABELS,

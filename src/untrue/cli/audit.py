@@ -109,7 +109,12 @@ def audit(
         "delimiter": delimiter,
     }
     if known_hierarchy is not None and has_node_answers(predictions, known_hierarchy, **columns):
-        _of_nodes(predictions, known_hierarchy, folder, columns, resamples, seed, budget)
+        if budget or confidence is not None:
+            raise ArgumentError(
+                "--budget and --confidence are about answers that are classes; some here are nodes "
+                "of the hierarchy."
+            )
+        _of_nodes(predictions, known_hierarchy, folder, columns, resamples, seed)
         return
     found = run_audit(
         predictions,
@@ -158,7 +163,6 @@ def _of_nodes(
     columns: dict[str, Any],
     resamples: int,
     seed: int,
-    budget: list[str] | None,
 ) -> None:
     """Audit answers that are nodes: print the measures, write the page."""
     from untrue.cli.console import console, say, show
@@ -167,10 +171,6 @@ def _of_nodes(
     from untrue.tools.auditing.nodes import audit_nodes
     from untrue.tools.writing import numbers_text
 
-    if budget:
-        raise ArgumentError(
-            "--budget is about answers that are classes; some here are nodes of the hierarchy."
-        )
     found = audit_nodes(predictions, hierarchy, resamples=resamples, seed=seed, **columns)
     write_text(folder / "audit.json", numbers_text(found.as_dict()))
     table = nodes.answers_csv(found)

@@ -62,11 +62,16 @@ def calibrate(
     )
     where = console()
     say(where, finding(found))
+    judged = (
+        "each fifth of the examples at the temperature of the others. That estimates the error on "
+        f"new examples; {out} itself, fitted to all of these, cannot be judged by them"
+        if on is None
+        else f"in {out}"
+    )
     if found.before is not None and found.after is not None:
         say(
             where,
-            f"calibration error {found.before:.1f} % before, {found.after:.1f} % after, on "
-            "examples that the temperature was not fitted to",
+            f"calibration error {found.before:.1f} % before, {found.after:.1f} % after, {judged}",
         )
     for note in found.notes:
         say(where, f"Note: {note}.")

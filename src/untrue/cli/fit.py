@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from untrue.cli import options
+from untrue.cli import by_options, options
 from untrue.cli.console import console, say, show
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
@@ -91,7 +91,7 @@ def fit(
             test_share=test_share,
             validation_share=validation_share,
             on_progress=lines.show,
-            tell=lines.say,
+            tell=lambda text: lines.say(by_options(text, "fit")),
         )
     page = fit_page(found)
     made = save_model(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from untrue.cli import options
+from untrue.cli import by_options, options
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
 from untrue.errors import ArgumentError
@@ -147,7 +147,7 @@ def tune(
             record=record or out.with_name(f"{out.name}{ENDING}"),
             cluster=cluster,
             on_progress=lines.show,
-            tell=lines.say,
+            tell=lambda text: lines.say(by_options(text, "tune")),
         )
     page = tune_page(found)
     made = save_model(

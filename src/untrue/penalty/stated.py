@@ -16,6 +16,8 @@ from untrue.penalty.builders import Pair
 from untrue.penalty.per_example import ANY, ExamplePenalty, FormulaPenalty
 
 DEFAULT = "default"
+# Labels that an error spells out as an option.
+LISTED = 12
 
 
 def penalty_over(
@@ -261,10 +263,24 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
                 "classes=[...])), then it may have more classes than the data."
             )
         return dataclasses.replace(penalty, classes=tuple(names))
+    if not has_names(penalty) and "0" not in names:
+        raise PenaltyError(_unclear_rows(penalty, names))
     hint = nearest(missing[0], [name for name in penalty.classes if name not in names])
     raise PenaltyError(
         f"The penalty has no class {missing[0]!r}, which is in the data"
         f"{hint or '; it has ' + listed(penalty.classes) + '.'}{_numbered(names)}"
+    )
+
+
+def _unclear_rows(penalty: Penalty, names: Sequence[str]) -> str:
+    """What to do about labels 1, 2, 3 and costs whose classes are 0, 1, 2 for want of names."""
+    whole = len(names) == penalty.n_classes <= LISTED
+    return (
+        f"The penalty names no classes: its rows are {listed(penalty.classes)}, the labels of the "
+        f"data {listed(names)}, and which row is for which label is not clear. Give it the labels "
+        "as names, in the order of its rows: Penalty.from_matrix(matrix, classes=[...]), or for a "
+        "file `untrue penalty convert FILE.npy costs.toml --classes "
+        f"{','.join(names) if whole else 'A,B,C'}` (in a file of another format, change the names)."
     )
 
 

@@ -127,6 +127,10 @@ def test_trees_by_costs_and_the_least_cost_decision_do_not_answer_one_class(
         ({"model": "linear", "rounds": 3}, "`rounds` belongs to boosted trees"),
         ({"model": "lightgbm", "rounds": 0}, "`rounds` must be at least 1; got 0"),
         ({"model": "lihgtgbm"}, "Unknown model 'lihgtgbm'; did you mean 'lightgbm'"),
+        (
+            {"epochs": 3, "rounds": 3},
+            "`rounds` belongs to boosted trees, and `epochs` to a network",
+        ),
         ({"epochs": 0}, "`epochs` must be at least 1; got 0"),
     ],
 )
@@ -141,10 +145,15 @@ def test_a_table_takes_trees_unless_an_option_asks_for_a_network(
     patients_csv: Path, patient_costs: Penalty
 ) -> None:
     common = {"target": "diagnosis", "penalty": patient_costs, "baseline": False}
-    found = untrue.fit(patients_csv, rounds=5, **common)
+    heard: list[str] = []
+    found = untrue.fit(patients_csv, rounds=5, tell=heard.append, **common)
+    assert not any("Note" in text for text in heard)
     assert found.model.predictor.words().startswith("lightgbm, ")
     assert "boosted trees" in found.why
-    found = untrue.fit(patients_csv, epochs=1, **common)
+    found = untrue.fit(patients_csv, epochs=1, tell=heard.append, **common)
+    assert (
+        "Note that `epochs` belongs to a network, so one is trained. Boosted trees, the" in heard[0]
+    )
     assert found.model.predictor.words().startswith("network mlp")
     assert found.why == "`epochs` belongs to a network"
 

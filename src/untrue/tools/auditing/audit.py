@@ -165,6 +165,11 @@ def audit(
         )
     stated = [Budget.of(budget) for budget in budgets]
     check_rule_alone(rule, penalty, stated, hierarchy, zone_above)
+    if confidence is not None and rule is None and not stated:
+        raise ArgumentError(
+            "`confidence` is that of the bounds of budgets, and there are none: give `budgets` "
+            "(--budget) or a `rule` (--rule), or leave it out."
+        )
     if rule is not None:
         known_groups = rule.meaning.groups
         hierarchy = known_groups if isinstance(known_groups, Hierarchy) else None

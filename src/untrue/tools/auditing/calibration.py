@@ -36,8 +36,9 @@ class CalibratedFile:
     low, high     the temperatures that the examples do not contradict, at 95 %
     known_within  how far the mean certainty of an answer may be off over these, in points
     n             examples that the temperature was fitted to, of `fitted_to`
-    before, after calibration errors of the file (%), None where it has no truth; `after` is about
-                  examples that the temperature was not fitted to
+    before, after calibration errors (%), None where the file has no truth: of the file read, and of
+                  the file written, whose temperature comes from other examples (`on`); without
+                  these, of each fifth at the temperature of the others
     notes         what was guessed
     """
 

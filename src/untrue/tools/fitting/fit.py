@@ -91,7 +91,8 @@ def fit(
     baseline          train the plain cross-entropy model too, to compare
     test_share        held back to measure on; validation_share: of the rest
     classes           where labels are codes 0, 1, ... that stand for names: these, in their order
-    on_progress, tell called with (name of the model, progress), and with how long it may take
+    on_progress, tell called with (name of the model, progress), and with what to know before:
+                      how long it may take, and why the model is of another kind than usual
     """
     started = time.perf_counter()
     check_choice("loss", loss, LOSSES)
@@ -128,6 +129,8 @@ def fit(
     if baseline and loss != PLAIN:
         wanted = {PLAIN: PLAIN} | wanted
     if tell is not None:
+        if choice.note is not None:
+            tell(choice.note)
         ahead = learner.time_in_words(task)
         if ahead is not None:
             tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")

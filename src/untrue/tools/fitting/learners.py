@@ -137,10 +137,14 @@ class BoosterSettings:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The kind of model to train, and why, in words."""
+    """The kind of model to train, and why, in words.
+
+    note: what to say before the training, where it is not the kind that a person would expect
+    """
 
     name: str
     why: str
+    note: str | None = None
 
     @property
     def boosted(self) -> bool:
@@ -174,11 +178,20 @@ def choose_model(
                 f"`rounds` belongs to boosted trees; with model {asked!r} it has no effect."
             )
         return Choice(asked, "as asked")
+    if only_trees and (images or only_network):
+        why = "images take a network" if images else f"{only_network[0]} to a network"
+        raise ArgumentError(f"`rounds` belongs to boosted trees, and {why}: leave out one.")
     if images:
         return Choice("network", "the data are images")
+    boosting = importlib.util.find_spec("lightgbm") is not None
     if only_network:
-        return Choice("network", f"{only_network[0]} belongs to a network")
-    if importlib.util.find_spec("lightgbm") is not None:
+        why = f"{only_network[0]} belongs to a network"
+        note = (
+            f"Note that {why}, so one is trained. Boosted trees, the usual choice for a table, "
+            "take `rounds` instead; `model` (--model) names either."
+        )
+        return Choice("network", why, note if boosting else None)
+    if boosting:
         return Choice("lightgbm", "boosted trees are the best start for a table")
     if only_trees:
         raise ArgumentError(

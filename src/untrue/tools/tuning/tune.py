@@ -143,6 +143,8 @@ def tune(
     for note in notes:
         say(note)
     learner, preprocessing, inputs = prepare(source, choice, settings, n_classes, parts.development)
+    if choice.note is not None:
+        say(choice.note)
     if tell is not None:  # the estimate takes time itself
         task = FitTask(PLAIN, problem.training_costs(()), 0.0, inputs, labels, parts.final)
         _announce(learner, task, repetitions, trials, tell)
