@@ -259,7 +259,7 @@ def test_the_command_writes_a_checked_graph(
     assert printed.rstrip().endswith(str(out))
     model = onnx.load(out)
     assert {prop.key for prop in model.metadata_props} >= {"untrue", "classes", "decision"}
-    assert exit_code([*words[:2], "--out", str(out), "--format", "onnx"]) == 0
+    assert exit_code([*words[:2], "--out", str(out), "--format", "onnx", "--overwrite"]) == 0
 
 
 def test_wrong_use_is_one_line_and_writes_nothing(

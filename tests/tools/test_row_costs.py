@@ -310,7 +310,7 @@ def test_the_commands_take_costs_by_columns(
     short = payments(20)
     del short["amount"]
     lacking = write(tmp_path / "short.csv", short)
-    assert exit_code(["predict", str(model), str(lacking), "--out", str(answers)]) == 2
+    assert exit_code(["predict", str(model), str(lacking), "--out", str(tmp_path / "a.csv")]) == 2
     assert "amount" in capsys.readouterr().err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,6 +16,8 @@ from untrue.optional import need
 PURPOSE = "Writing tables"
 # Cells of a CSV file that are text in memory at a time.
 CELLS = 500_000
+# Text that needs quotes in a CSV file.
+SPECIAL = '[",\r\n]|^$'
 
 
 def check_table_target(out: Path, *inputs: Path | None, overwrite: bool = False) -> None:
@@ -42,20 +45,27 @@ def _write_csv(table: Any, file: BinaryIO) -> None:
     So that cells that were read as text come out as they came in: 1.50, 007.
     """
     arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
-    names = [arrow.array([name], arrow.string()) for name in table.column_names]
-    batches = table.to_batches(max_chunksize=max(1, CELLS // len(names)))
-    for columns in (names, *(batch.columns for batch in batches if batch.num_rows)):
-        lines = compute.binary_join_element_wise(*map(_csv_cells, columns), ",")
-        whole = arrow.ListArray.from_arrays([0, len(lines)], lines)
-        file.write(compute.binary_join(whole, "\n")[0].as_buffer())
-        file.write(b"\n")
+    names = table.column_names
+    file.write(f"{','.join(map(_csv_name, names))}\n".encode())
+    for batch in table.to_batches(max_chunksize=max(1, CELLS // len(names))):
+        if batch.num_rows:
+            lines = compute.binary_join_element_wise(*map(_csv_cells, batch.columns), ",")
+            whole = arrow.ListArray.from_arrays([0, len(lines)], lines)
+            file.write(compute.binary_join(whole, "\n")[0].as_buffer())
+            file.write(b"\n")
+
+
+def _csv_name(name: str) -> str:
+    """The name of a column for a header, in which blanks outside of quotes do not count."""
+    bare = name == name.strip() and not re.search(SPECIAL, name)
+    return name if bare else '"' + name.replace('"', '""') + '"'
 
 
 def _csv_cells(column: Any) -> Any:
     """A column as text for a CSV file; a missing cell is empty, an empty text is `""`."""
     arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
     text = column.cast(arrow.string())
-    special = compute.match_substring_regex(text, '[",\r\n]|^$')
+    special = compute.match_substring_regex(text, SPECIAL)
     if compute.any(special).as_py():
         doubled = compute.replace_substring(text, '"', '""')
         quoted = compute.binary_join_element_wise('"', doubled, '"', "")

@@ -66,7 +66,7 @@ def test_abstaining_is_written_and_audited(
     found = predict(model, read_data(model, patients_csv), decision="cost", abstain_cost=0.3)
     assert 0 < found.abstained < 300
     out = write_predictions(found, tmp_path / "p.csv")
-    assert out.read_text().count('"(abstained)"') == found.abstained
+    assert out.read_text().count(",(abstained),") == found.abstained
     audited = audit(out, penalty=patient_costs, resamples=50)
     assert audited.summary.abstained == found.abstained
     everything = predict(model, read_data(model, patients_csv), decision="cost")
