@@ -177,6 +177,18 @@ def test_a_graph_may_be_used_again(name) -> None:
 
 
 @every_loss
+def test_gradients_may_be_changed_while_the_graph_is_kept(name) -> None:
+    given, y = draw()
+    value = PAIRS[name][0](*given, y, FORMS["dense"])
+    first = torch.autograd.grad(value, given, retain_graph=True)
+    kept = [slope.clone() for slope in first]
+    for slope in first:  # as clipping does, and as a second backward pass adds to `grad`
+        slope.mul_(100.0)
+    for ours, theirs in zip(torch.autograd.grad(value, given), kept, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@every_loss
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_halves_are_computed_in_single_precision(name, dtype) -> None:
     given, y = draw(dtype)

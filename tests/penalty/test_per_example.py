@@ -151,6 +151,18 @@ def test_one_logit_for_two_classes_has_costs_by_example_too() -> None:
     pair = torch.stack([torch.zeros(6), z], 1)
     loss = BilinearLoss(base, binary=True)
     torch.testing.assert_close(loss(z, y, costs=each), BilinearLoss(base)(pair, y, costs=each))
+    rows = torch.from_numpy(each.rows(y.numpy())).float()
+    torch.testing.assert_close(loss(z, y, costs=rows), loss(z, y, costs=each))
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_costs_of_twice_or_half_as_many_examples_are_refused(binary: bool) -> None:
+    base = Penalty.from_rules(["no", "yes"], {})
+    each = base.per_example({("yes", "no"): np.arange(8.0)})
+    z, y = torch.randn((4,) if binary else (4, 2)), torch.ones(4, dtype=torch.long)
+    for n in (2, 8):
+        with pytest.raises(ArgumentError, match=rf"`costs` are of {n} examples, .* are of 4"):
+            functional.bilinear_loss(z, y, base, costs=each.take(slice(n)), binary=binary)
 
 
 def test_costs_that_do_not_fit_the_batch_are_refused(each: ExamplePenalty) -> None:
@@ -158,7 +170,7 @@ def test_costs_that_do_not_fit_the_batch_are_refused(each: ExamplePenalty) -> No
     with pytest.raises(ArgumentError, match=r"`costs` are of 40 examples, .*\(5, 3\) are of 5"):
         functional.bilinear_loss(z, y, each.base, costs=each)
     functional.bilinear_loss(z, y, each.base, costs=each.take(slice(5)))
-    with pytest.raises(ArgumentError, match=r"in the shape of `logits`, \(5, 3\); got torch"):
+    with pytest.raises(ArgumentError, match=r"of shape \(5, 3\); got torch"):
         functional.bilinear_loss(z, y, each.base, costs=torch.zeros(5, 2))
     with pytest.raises(ArgumentError, match="`costs` must be a tensor; got ndarray"):
         functional.bilinear_loss(z, y, each.base, costs=np.zeros((5, 3)))  # type: ignore[arg-type]

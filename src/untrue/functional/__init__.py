@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from untrue.checks import check_number
+from untrue.errors import ArgumentError
 from untrue.functional.contract import as_costs, example_rows, two_logits
 from untrue.functional.formula import log1m_softmax as log1m_softmax
 from untrue.functional.linear_head import linear_bilinear_loss as linear_bilinear_loss
@@ -67,8 +68,8 @@ def bilinear_loss(
     the probability of class 1.
 
     Costs may differ by example: `costs` is then the `ExamplePenalty` of these examples, or what
-    each answer would cost each of them, in the shape of logits. It takes the place of the penalty;
-    the right answer is free, whatever is given there.
+    each answer would cost each of them, in the shape of logits ((N, 2) for (N,) with `binary`). It
+    takes the place of the penalty; the right answer is free, whatever is given there.
 
     >>> import torch
     >>> logits, target = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
@@ -77,8 +78,7 @@ def bilinear_loss(
     tensor(0.4248)
     """
     options = Options("bilinear", alpha, weight, ignore_index, reduction, label_smoothing)
-    found = penalty if costs is None else example_rows(costs, logits)
-    return mixed_loss(logits, target, found, options, binary=binary)
+    return mixed_loss(logits, target, penalty, options, costs=costs, binary=binary)
 
 
 def log_bilinear_loss(
@@ -99,8 +99,7 @@ def log_bilinear_loss(
     Arguments as in `bilinear_loss`.
     """
     options = Options("log-bilinear", alpha, weight, ignore_index, reduction, label_smoothing)
-    found = penalty if costs is None else example_rows(costs, logits)
-    return mixed_loss(logits, target, found, options, binary=binary)
+    return mixed_loss(logits, target, penalty, options, costs=costs, binary=binary)
 
 
 def mixed_loss(
@@ -109,13 +108,19 @@ def mixed_loss(
     penalty: Penalty | ExamplePenalty | Costs | Any,
     options: Options,
     *,
+    costs: Tensor | ExamplePenalty | None = None,
     binary: bool = False,
 ) -> Tensor:
     """Either loss, by the C kernel where it applies, by the formulas elsewhere."""
     if not 0.0 <= options.alpha <= 1.0:  # torch.compile can trace this comparison
         check_number("alpha", options.alpha, 0.0, 1.0)
-    costs = as_costs(penalty, logits)
     if binary:
-        logits, target = two_logits(logits, target, costs.n_classes)
-    found = native_loss(options, costs, logits, target)
-    return by_formula(options, costs, logits, target) if found is None else found
+        logits, target = two_logits(logits, target)
+    stated = as_costs(penalty, logits) if costs is None else example_rows(costs, logits)
+    if binary and stated.n_classes != 2:
+        raise ArgumentError(
+            f"`binary` is about two classes, but the penalty is for {stated.n_classes}: give each "
+            "class a logit."
+        )
+    found = native_loss(options, stated, logits, target)
+    return by_formula(options, stated, logits, target) if found is None else found

@@ -230,17 +230,12 @@ def weigh(losses: Tensor, shares: Tensor | None, ignored: Tensor | None) -> Tens
     return (losses * shares).masked_fill(ignored, 0.0)
 
 
-def two_logits(logits: Tensor, target: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
+def two_logits(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """One logit per example as two, 0 and itself, with the classes in dimension 1.
 
     logits of any shape, target of the same (or logits (N, 1, ...) and target (N, ...)): classes 0
     and 1, or as floating-point numbers the probability of class 1.
     """
-    if n_classes != 2:
-        raise ArgumentError(
-            f"`binary` is about two classes, but the penalty is for {n_classes}: give each class a "
-            "logit."
-        )
     check_tensors(logits=logits, target=target)
     if logits.shape != target.shape and logits.shape[:1] + logits.shape[2:] == target.shape:
         logits = logits.squeeze(1)
@@ -269,11 +264,14 @@ def as_penalty(penalty: Penalty | Any) -> Penalty:
 
 
 def example_rows(costs: Tensor | ExamplePenalty | Any, logits: Tensor) -> Costs:
-    """Costs of each example as tensors: of an `ExamplePenalty`, or in the shape of the logits."""
+    """Costs of each example as tensors: of an `ExamplePenalty`, or in the shape of the logits.
+
+    Logits have one number for each class.
+    """
     check_tensors(logits=logits)
     if isinstance(costs, ExamplePenalty):
         n = logits.numel() // costs.n_classes
-        if len(costs) not in (n, logits.numel()):  # the latter with one logit for two classes
+        if len(costs) != n:
             raise ArgumentError(
                 f"`costs` are of {len(costs):,} examples, but `logits` of shape "
                 f"{tuple(logits.shape)} are of {n:,}. `costs.take(rows)` has those of a batch."
@@ -282,8 +280,8 @@ def example_rows(costs: Tensor | ExamplePenalty | Any, logits: Tensor) -> Costs:
     check_tensors(costs=costs)
     if costs.shape != logits.shape or costs.is_complex():
         raise ArgumentError(
-            f"`costs` must be real numbers in the shape of `logits`, {tuple(logits.shape)}; got "
-            f"{costs.dtype} of shape {tuple(costs.shape)}."
+            "`costs` must be real numbers, one for each answer to each example, of shape "
+            f"{tuple(logits.shape)}; got {costs.dtype} of shape {tuple(costs.shape)}."
         )
     return GivenRows(as_rows(costs)[0])
 

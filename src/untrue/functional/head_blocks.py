@@ -96,9 +96,10 @@ class _Head(torch.autograd.Function):
             gradients = _places(ctx, features, weight, bias)
             _run(head, features, weight, bias, gradients, upstream)
             return None, *_as_given(gradients, features, weight, bias)
-        if upstream.device.type == "cpu" and upstream.item() == 1.0:
-            return None, *found
+        # Gradients that are handed out may be written to: a graph that is kept needs its own.
         last = is_last_use(upstream)
+        if last and upstream.device.type == "cpu" and upstream.item() == 1.0:
+            return None, *found
         return None, *(
             None if x is None else x.mul_(upstream) if last else x * upstream for x in found
         )

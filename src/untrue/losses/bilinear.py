@@ -11,7 +11,6 @@ from torch import Tensor
 from untrue import functional
 from untrue.checks import check_number
 from untrue.errors import ArgumentError, UntrueWarning, listed
-from untrue.functional.contract import example_rows
 from untrue.functional.mixed import Options
 from untrue.losses.base import PenaltyLoss
 from untrue.losses.registry import MixedName
@@ -86,8 +85,10 @@ class MixedLoss(PenaltyLoss):
             self.reduction,
             self.label_smoothing,
         )
-        found = self._modules["costs"] if costs is None else example_rows(costs, logits)
-        return functional.mixed_loss(logits, target, found, options, binary=self.binary)
+        stated = self._modules["costs"]
+        return functional.mixed_loss(
+            logits, target, stated, options, costs=costs, binary=self.binary
+        )
 
     def get_extra_state(self) -> Tensor:
         """What training moves beside the costs: alpha, and how far its schedule has come.
