@@ -157,3 +157,15 @@ def test_tables_go_by_the_names_of_their_columns() -> None:
         decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbm", "id"]), penalty)
     with pytest.raises(ArgumentError, match="more columns than the classes"):
         decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbmz"]), penalty)
+
+
+def test_columns_called_0_1_2_are_those_of_the_classes_called_so() -> None:
+    penalty = Penalty.from_groups({"even": ["0", "2"], "odd": ["1"]})
+    probs = np.array([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1]])  # those of 0, 1 and 2
+    for columns in (["0", "1", "2"], ["prob_0", "prob_1", "prob_2"]):
+        found = decide(pd.DataFrame(probs, columns=columns), penalty)
+        assert [penalty.classes[i] for i in found] == ["1", "0"]
+    with pytest.raises(ArgumentError, match=r"numbered 0, 1, 2, .* names of the classes 0, 2, 1 or"):
+        decide(pd.DataFrame(probs), penalty)
+    single = Penalty.from_ordinal(["1", "0"])  # one column is that of the second class
+    assert decide(pd.DataFrame({"p": [0.9, 0.2]}), single).tolist() == [1, 0]

@@ -137,11 +137,22 @@ def column_names(table: Any) -> list[str] | None:
 def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     """A table's columns in the order of `classes`, by their names.
 
-    What is no table, columns that are only numbered, and classes that are: by position.
+    What is no table, columns that are only numbered, and classes that are: by position. Columns 0,
+    1, ... of classes that are called so in another order go by name where they are text, and are
+    refused where they are numbers.
     """
     columns, names = _columns(probs), column_names(probs)
     if columns is None:
         return probs
+    places = [str(i) for i in range(len(columns))]
+    if names is None and list(classes) != places and set(classes) == set(places):
+        if not all(isinstance(name, str) for name in columns):
+            raise ArgumentError(
+                f"The columns of the table of probabilities are numbered {listed(places)}, which "
+                f"may be names of the classes {listed(classes)} or their positions. Name them by "
+                "text: table.add_prefix('prob_'); .to_numpy() goes by position."
+            )
+        names = places
     if names is None:
         return _values(probs, columns)
     place = {name: i for i, name in enumerate(names)}
