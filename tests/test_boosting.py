@@ -410,3 +410,24 @@ def test_an_example_of_weight_two_starts_boosting_as_two_examples(loss: Any) -> 
 def test_start_scores_of_what_is_no_class_are_refused() -> None:
     with pytest.raises(DataError, match=r"Labels must be the integers 0..9.* row 1 has 12"):
         boosting.start_scores(ZONE, [3, 12])
+
+
+@pytest.mark.parametrize(
+    ("target", "weight", "error", "message"),
+    [
+        ([0, 1], [1.0], ArgumentError, "equally many rows; got 2 in `target`, 1 in `weight`"),
+        (
+            [0, 1],
+            [1.0, -0.5],
+            DataError,
+            "finite and not negative; row 1 has -0.5",
+        ),
+        ([0, 1], [0.0, 0.0], DataError, "one of a `weight` above 0"),
+        ([], None, DataError, "There must be at least one example"),
+    ],
+)
+def test_weights_that_start_nothing_are_refused(
+    target: Any, weight: Any, error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        boosting.start_scores(ZONE, target, weight=weight)

@@ -53,6 +53,8 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError, DataError
 from untrue.losses.registry import MIXED, MixedName
+from untrue.metrics.inputs import check_same_length
+from untrue.metrics.layouts import read_weight
 from untrue.metrics.probabilities import softmax
 from untrue.optional import missing
 from untrue.penalty import ExamplePenalty, Penalty
@@ -70,10 +72,8 @@ __all__ = [
 Measure = Literal["loss", "cost"]
 Library = Literal["lightgbm", "xgboost"]
 
-# Smaller second derivatives count as this, which is XGBoost's own floor.
-LEAST_HESSIAN = 1e-16
-# A rarer class starts as if it were so frequent, which is LightGBM's own floor.
-LEAST_SHARE = 1e-15
+LEAST_HESSIAN = 1e-16  # smaller second derivatives count as this: XGBoost's own floor
+LEAST_SHARE = 1e-15  # a rarer class starts as if it were so frequent: LightGBM's own floor
 
 
 def lightgbm_objective(
@@ -186,9 +186,10 @@ def start_scores(
     costs, _ = _read_penalty(penalty, None)
     _check(None, loss, alpha)
     labels = _read_codes(np.asarray(target).reshape(-1), _n_classes(costs))
-    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
-    if not weights.sum() > 0:
-        raise DataError("`weight` must be more than 0 for at least one example.")
+    weights = np.ones(len(labels)) if weight is None else read_weight(weight)
+    check_same_length(target=labels, weight=weights)
+    if not weights.any():
+        raise DataError("There must be at least one example, and one of a `weight` above 0.")
     shares = np.bincount(labels, weights, minlength=_n_classes(costs)) / weights.sum()
     plain = np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
     if not 0.0 < alpha < 1.0:

@@ -165,7 +165,7 @@ def test_columns_called_0_1_2_are_those_of_the_classes_called_so() -> None:
     for columns in (["0", "1", "2"], ["prob_0", "prob_1", "prob_2"]):
         found = decide(pd.DataFrame(probs, columns=columns), penalty)
         assert [penalty.classes[i] for i in found] == ["1", "0"]
-    with pytest.raises(ArgumentError, match=r"numbered 0, 1, 2, .* names of the classes 0, 2, 1 or"):
+    with pytest.raises(ArgumentError, match=r"numbered 0, 1, 2, .* classes 0, 2, 1 or"):
         decide(pd.DataFrame(probs), penalty)
     single = Penalty.from_ordinal(["1", "0"])  # one column is that of the second class
     assert decide(pd.DataFrame({"p": [0.9, 0.2]}), single).tolist() == [1, 0]

@@ -59,6 +59,17 @@ def test_scikit_learns_checks_pass(estimator: Any, check: Any) -> None:
 
 
 @pytest.mark.parametrize("trees", TREES)
+def test_trees_that_answer_one_class_alone_are_warned_of(trees: Any) -> None:
+    few = clone(trees).set_params(n_estimators=3)
+    message = "The trees answer 'malignant' to every training example.*Give more trees"
+    with pytest.warns(untrue.UntrueWarning, match=message):
+        model = BoostedClassifier(few, COSTS, alpha=0.9).fit(X, LABELS)
+    assert set(model.predict(X)) == {"malignant"}
+    more = clone(trees).set_params(n_estimators=30, learning_rate=0.3)
+    assert len(set(BoostedClassifier(more, COSTS, alpha=0.9).fit(X, LABELS).predict(X))) == 2
+
+
+@pytest.mark.parametrize("trees", TREES)
 @pytest.mark.parametrize(
     "penalty",
     [

@@ -22,7 +22,7 @@ from untrue.metrics.inputs import (
     read_scores,
     row_blocks,
 )
-from untrue.metrics.layouts import class_rows, flat_labels
+from untrue.metrics.layouts import class_rows, flat_labels, read_weight
 from untrue.metrics.probabilities import softmax
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def calibrate(
     labels = read_labels(kept, "target", scores.shape[1])
     weights = np.broadcast_to(1.0, labels.shape)
     if weight is not None:
-        weights = _read_weight(weight)
+        weights = read_weight(weight)
         check_same_length(logits=scores, weight=weights)
         flat_labels(weight, "weight", layout.shape)
         if labels.size and not weights.any():
@@ -226,17 +226,6 @@ def temperature_interval(
     if loss.value(0.0) > most:
         high = loss.scale / _root(lambda b: most - loss.value(b), best)
     return low, high
-
-
-def _read_weight(weight: ArrayOrTensor) -> FloatArray:
-    weights = flat_labels(weight, "weight")
-    if weights.dtype.kind not in "fiub":
-        raise ArgumentError(f"`weight` must be numbers of shape (N,); got dtype {weights.dtype}.")
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(f"`weight` must be finite and not negative; row {row} has {weights[row]}.")
-    return weights.astype(np.float64)
 
 
 class _Likelihood:

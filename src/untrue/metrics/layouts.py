@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import ArrayOrTensor
+from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import is_tensor
-from untrue.errors import ArgumentError, listed
+from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import to_numpy
 
 # Before the name of a class, in the name of a column of its probabilities.
@@ -102,6 +102,18 @@ def flat_labels(
             f"{array.shape}."
         )
     return array.reshape(-1)
+
+
+def read_weight(weight: ArrayOrTensor) -> FloatArray:
+    """(M,) What each example counts, from an array of any shape; finite, none negative."""
+    weights = flat_labels(weight, "weight")
+    if weights.dtype.kind not in "fiub":
+        raise ArgumentError(f"`weight` must be numbers of shape (N,); got dtype {weights.dtype}.")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"`weight` must be finite and not negative; row {row} has {weights[row]}.")
+    return weights.astype(np.float64)
 
 
 def _two_columns(second: Any, name: str) -> Any:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, UntrueWarning
 from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty
+from untrue.penalty.stated import name_of
 from untrue.sklearn.example_costs import costs_of
 from untrue.sklearn.meta import CostMetaEstimator, check_decision, least_cost, positions
 
+# Training examples that are answered after training, to see whether one class is all there is.
+ANSWERED = 2000
 # Options of the libraries' own losses, with what does nothing there.
 WITHOUT_EFFECT = {
     "scale_pos_weight": (None, 1),
@@ -60,6 +65,8 @@ class BoostedClassifier(CostMetaEstimator):
     The trees add to scores that are the same for every example, those of least loss by the class
     frequencies (`boosting.start_scores`), weights included: with alpha = 0 the model is that of
     the library's own objective. A start of your own, or a model to continue, is refused.
+    Large costs put the start far on the side of one class, and a few trees may not leave it: `fit`
+    warns if that class is all it answers.
 
     Fitted: `classes_`, `penalty_`, `start_scores_` (k,), the scores before the first tree, and
     `estimator_`, whose own predictions lack them.
@@ -132,7 +139,23 @@ class BoostedClassifier(CostMetaEstimator):
         self._adopt(model.fit(X, target, **params, **self._starts(library, X, params)))
         # LightGBM names the columns of arrays, too, and answers for columns in any order.
         validate_data(self, X, skip_check_array=True)
+        if self.alpha > 0.0 and self.decision == "argmax":
+            self._warn_of_one_answer(X, target)
         return self
+
+    def _warn_of_one_answer(self, X: Any, target: IntArray) -> None:  # noqa: N803
+        rows = np.linspace(0, len(target) - 1, min(len(target), ANSWERED)).astype(np.int64)
+        answers = self.predict_proba(_safe_indexing(X, rows)).argmax(axis=1)
+        only = answers[0]
+        if (answers == only).all() and (target[rows] != only).any():
+            warnings.warn(
+                f"The trees answer {name_of(self.classes_[only])!r} to every training example "
+                f"({len(rows):,} were looked at): by these costs they start far on the side of "
+                "this class, and have not left it. Give more trees or a greater learning rate, or "
+                "a smaller alpha or smaller costs.",
+                UntrueWarning,
+                stacklevel=3,
+            )
 
     def _with_objective(self, model: Any, library: boosting.Library, costs: Any) -> Any:
         given = model.get_params()
