@@ -36,7 +36,7 @@ Tree = float | str | tuple[str, Any, Any]
 class CostFormula:
     """A cost that depends on columns of the data.
 
-    >>> formula = Formula.parse("0.2 * amount + 5")
+    >>> formula = CostFormula.parse("0.2 * amount + 5")
     >>> formula.columns
     ('amount',)
     >>> formula.values({"amount": [10.0, 100.0]})
