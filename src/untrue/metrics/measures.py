@@ -163,11 +163,8 @@ def expected_cost(
 
 def _is_pair(given: Any) -> TypeGuard[tuple[ArrayOrTensor, ArrayOrTensor]]:
     """Whether it is `(true, answers)`: a tuple of two, each (N,). Tables are lists or arrays."""
-    return isinstance(given, tuple) and len(given) == 2 and all(_is_flat(each) for each in given)
-
-
-def _is_flat(given: Any) -> bool:
-    return to_numpy(given, "cm").ndim == 1
+    pair = isinstance(given, tuple) and len(given) == 2
+    return pair and all(to_numpy(each, "cm").ndim == 1 for each in given)
 
 
 def _counted(

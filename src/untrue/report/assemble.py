@@ -77,7 +77,7 @@ def report(
     if not shown:
         reason = " ".join(notes) or "No experiment was started in it."
         raise DataError(f"No finished run in {directory} yet. {reason}")
-    chapters = [CHAPTERS[sweep.kind](sweep, _stem(sweep)) for sweep in shown]
+    chapters = [CHAPTERS[sweep.kind](sweep, sweep.sweep.name.replace("/", "-")) for sweep in shown]
     if place.is_dir() and not place.samefile(directory):
         for path in _files(place, chapters):
             if path.parent.is_dir():
@@ -111,10 +111,6 @@ def _files(place: Path, chapters: Sequence[Chapter]) -> Iterator[Path]:
         table = isinstance(item.part, Table)
         for ending in ("csv", "md") if table else ("svg", "png"):
             yield place / ("tables" if table else "figures") / f"{item.stem}.{ending}"
-
-
-def _stem(collected: Collected) -> str:
-    return collected.sweep.name.replace("/", "-")
 
 
 def _damage(store: Store, sweeps: tuple[Collected, ...]) -> list[str]:

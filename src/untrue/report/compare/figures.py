@@ -87,7 +87,10 @@ def overview(comparison: Comparison, measure: str) -> Curves:
         title=f"Total error against {_name(comparison, measure)}",
         see=" ".join(filter(None, (_legend(comparison, measure), _outside(outside)))),
         x=Axis("total error (%)", frame=frames[0]),
-        y=Axis(_label(comparison, measure), frame=frames[1]),
+        y=Axis(
+            "expected cost of an answer" if measure == COST else comparison.costly.label,
+            frame=frames[1],
+        ),
         series=plain(series),
         crowded=True,
     )
@@ -216,10 +219,6 @@ def _frame(comparison: Comparison, drawn: list[Arm], measure: str) -> tuple[floa
 
 def _name(comparison: Comparison, measure: str) -> str:
     return "expected cost" if measure == COST else comparison.costly.name
-
-
-def _label(comparison: Comparison, measure: str) -> str:
-    return "expected cost of an answer" if measure == COST else comparison.costly.label
 
 
 def _calibrated(comparison: Comparison) -> str:

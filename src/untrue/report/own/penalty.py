@@ -81,7 +81,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
         ("costliest over cheapest", number(ratio)),
         ("mean over all kinds of mistake", number(found.mean)),
         ("mistakes that cost nothing", free),
-        ("classes that cost nothing to predict", _names(found.free_classes)),
+        ("classes that cost nothing to predict", listed(found.free_classes) or "none"),
         ("pairs that cost differently each way", asymmetric),
     ]
     tables = [Table(f"Check of {name}", "", (Column("what"), Column("found")), tuple(facts))]
@@ -165,7 +165,3 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
             ),
         )
     )
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return listed(names) or "none"

@@ -66,7 +66,9 @@ class Arms:
 
     def select(self, **wanted: object) -> list[Arm]:
         """The arms with these values, baselines first, then by loss, alpha and rule."""
-        return [a for a in sorted(self._rows, key=_order) if _fits(a, wanted)]
+        given = wanted.items()
+        fitting = [a for a in self._rows if all(getattr(a, name) == v for name, v in given)]
+        return sorted(fitting, key=_order)
 
     def values(self, name: str) -> list[float]:
         """The values of `alpha`, `zone_size` or `small_count` that occur, sorted."""
@@ -123,7 +125,3 @@ def _order(arm: Arm) -> tuple[object, ...]:
         arm.exit or 0,
         -1.0 if arm.threshold is None else arm.threshold,
     )
-
-
-def _fits(arm: Arm, wanted: dict[str, object]) -> bool:
-    return all(getattr(arm, name) == value for name, value in wanted.items())

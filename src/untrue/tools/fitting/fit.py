@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -99,14 +99,18 @@ def fit(
     check_number("alpha", alpha, 0.0, 1.0)
     check_seed(seed)
     source = as_source(data, y, target=target, classes=classes)
-    given = {
+    given: dict[str, Any] = {
         "epochs": epochs,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "patience": patience,
     }
     start = None if start_from is None else read_start(start_from)
-    choice, settings = _chosen(model, source, start, given, rounds)
+    settings: Settings | BoosterSettings
+    if start is None:
+        choice, settings = choose(model, source, **given, rounds=rounds)
+    else:
+        choice, settings = start.choose(model, given, rounds=rounds)
     labels, stated = labels_of(source, penalty, loss)
     # Where all mistakes cost the same the answer of least cost is the most probable class.
     by_cost = penalty is not None
@@ -124,7 +128,7 @@ def fit(
         source, choice, settings, start, penalty.classes, labels, parts, seed
     )
     task = FitTask(loss, costs, alpha, inputs, labels, parts)
-    name = _name(loss, alpha)
+    name = loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
     wanted = {name: loss}
     if baseline and loss != PLAIN:
         wanted = {PLAIN: PLAIN} | wanted
@@ -190,19 +194,6 @@ def fit(
     )
 
 
-def _chosen(
-    model: str | None,
-    source: Source,
-    start: StartModel | None,
-    given: Mapping[str, Any],
-    rounds: int | None,
-) -> tuple[Choice, Settings | BoosterSettings]:
-    """The kind of model and its settings; that of `start`, where training continues from one."""
-    if start is None:
-        return choose(model, source, **given, rounds=rounds)
-    return start.choose(model, given, rounds=rounds)
-
-
 def _prepared(
     source: Source,
     choice: Choice,
@@ -220,10 +211,6 @@ def _prepared(
     learner, preprocessing, inputs = start.prepare(source, settings)
     start.check_rows(inputs, labels, parts)
     return learner, preprocessing, inputs
-
-
-def _name(loss: str, alpha: float) -> str:
-    return loss if loss == PLAIN else f"{loss}, alpha {alpha:g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from untrue.budgets.frontier import Path, find_paths
 from untrue.budgets.outcome import Floor, Outcome, walk_paths
 from untrue.budgets.sequence import verdicts
 from untrue.errors import DataError
-from untrue.metrics import Cells, confusion_cells
+from untrue.metrics import confusion_cells
 from untrue.penalty import FormulaPenalty, Penalty
 from untrue.penalty.dense import off_diagonal
 from untrue.tools.fitting.model import argmax
@@ -213,14 +213,10 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
     return max(met, key=lambda t: (t.accuracy, -sum(t.setting.multipliers)), default=None)
 
 
-def _flawless(labels: IntArray, n_classes: int) -> Cells:
-    """The confusion matrix of a model without errors."""
-    return confusion_cells(labels, labels, n_classes)
-
-
 def too_few(budget: ResolvedBudget, held_out: IntArray, confidence: float) -> str | None:
     """A sentence when labels of the held-out part are too few to show the budget; else None."""
-    verdict = budget.judge(_flawless(held_out, len(budget.classes)), confidence)
+    without_errors = confusion_cells(held_out, held_out, len(budget.classes))
+    verdict = budget.judge(without_errors, confidence)
     if verdict.kept:
         return None
     wanted = budget.examples_needed(verdict.limit, confidence)
