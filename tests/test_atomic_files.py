@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,36 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     for name in ("costs.csv", "link.csv"):
         with pytest.raises(ArgumentError, match=r"is read by this command; name another file"):
             check_place(tmp_path / name, None, tmp_path / "costs.csv")
+
+
+def test_what_is_there_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "there.csv").write_text("")
+    (tmp_path / "broken.csv").symlink_to(tmp_path / "nowhere")
+    for name in ("there.csv", "broken.csv"):
+        with pytest.raises(ArgumentError, match=r"csv is there already; add --overwrite to replac"):
+            check_place(tmp_path / name)
+        check_place(tmp_path / name, overwrite=True)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ArgumentError, match=r"folder\.csv is a folder; name a file to write"):
+        check_place(tmp_path / "folder.csv", overwrite=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are other ones there")
+def test_a_folder_that_cannot_be_written_to_is_named_before_the_work(tmp_path: Path) -> None:
+    code = (
+        "import os; from pathlib import Path; from untrue import atomic_files as files\n"
+        "if os.getuid() == 0: os.setuid(65534)\n"  # root may write anywhere
+        "for check, path in ((files.check_place, 'new.csv'), (files.check_can_make, 'new/deep')):\n"
+        "    try: check(Path(path))\n"
+        "    except files.ArgumentError as error: print(error)"
+    )
+    tmp_path.chmod(0o555)
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
+    tmp_path.chmod(0o755)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "new.csv cannot be written: you may not write into ., its folder."
+    assert lines[1] == f"new/deep cannot be made: {tmp_path} is no folder to write into."
 
 
 def test_a_file_without_a_name_is_refused() -> None:

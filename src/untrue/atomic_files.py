@@ -144,7 +144,16 @@ def check_place(path: Path, *inputs: Path | None, overwrite: bool = False) -> No
             f"{path} is there already; add --overwrite to replace it, or name another place."
         )
     if not os.access(path.parent, os.W_OK):
-        raise ArgumentError(f"{path} cannot be written: {path.parent} is a folder to read only.")
+        raise ArgumentError(
+            f"{path} cannot be written: you may not write into {path.parent}, its folder."
+        )
+
+
+def check_can_make(folder: Path) -> None:
+    """A folder that is not there yet can be made, checked before the work."""
+    above = next(path for path in folder.absolute().parents if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise ArgumentError(f"{folder} cannot be made: {above} is no folder to write into.")
 
 
 def _no_folder(path: Path) -> str:

@@ -11,6 +11,7 @@ from untrue.cli import by_options, options
 from untrue.cli.console import console, say, show
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
+from untrue.errors import counted
 from untrue.losses import registry
 
 app = typer.Typer()
@@ -75,7 +76,7 @@ def fit(
     from untrue.tools.fitting.fit import fit as run_fit
 
     where = console()
-    say(where, f"{data}: {len(source):,} examples ({source.kind})")
+    say(where, f"{data}: {counted(len(source), 'example')} ({source.kind})")
     with EpochLines(where) as lines:
         found = run_fit(
             source,

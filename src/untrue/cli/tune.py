@@ -10,7 +10,7 @@ import typer
 from untrue.cli import by_options, options
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, counted
 from untrue.losses import registry
 
 app = typer.Typer()
@@ -120,7 +120,7 @@ def tune(
     from untrue.tools.tuning.tune import tune as run_tune
 
     shown = console()
-    say(shown, f"{data}: {len(source):,} examples ({source.kind})")
+    say(shown, f"{data}: {counted(len(source), 'example')} ({source.kind})")
     say(
         shown,
         f"At most {max_accuracy_drop:g} points of accuracy may be lost (--max-accuracy-drop).",

@@ -15,7 +15,7 @@ from untrue.tools.fitting.result import FitResult
 
 
 def test_a_model_is_replaced_only_when_asked(copy: Path, fitted: FitResult, tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="holds a model already; add `overwrite=True`"):
+    with pytest.raises(ArgumentError, match="holds a model already; add --overwrite"):
         check_target(copy)
     check_target(copy, overwrite=True)
     save_model(copy, fitted.model)

@@ -226,6 +226,7 @@ def _change(figure: Change) -> Drawing:
             bars=series.colour,
         )
         trace["marker"]["size"] = 12
+        trace["cliponaxis"] = False  # none is cut in half at 0
         trace["hovertext"] = [
             f"<b>{safe(name)}</b><br>{text.rsplit('<br>', 1)[0]}"
             for name, text in zip(names, trace["hovertext"], strict=True)

@@ -89,7 +89,7 @@ def decision_sentence(found: AuditResult) -> str:
     if ece > 0.1:
         text += (
             f" The probabilities are off by {100 * ece:.0f} points on average: calibrate them "
-            "first, on data the model has not seen (`untrue calibrate FILE --out FILE`)."
+            "first, on data the model has not seen (`untrue calibrate FILE --out calibrated.csv`)."
         )
     return text
 

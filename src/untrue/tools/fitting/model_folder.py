@@ -17,14 +17,13 @@ import hashlib
 import itertools
 import json
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import untrue
-from untrue.atomic_files import folder_beside, put_in_place, restore
+from untrue.atomic_files import check_can_make, folder_beside, put_in_place, restore
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.input_files import read_json, reading
 from untrue.penalty import FormulaPenalty, Penalty
@@ -69,9 +68,7 @@ def check_target(folder: Path, *, overwrite: bool = False, inputs: Iterable[Path
             f"{folder} is a link to {folder.readlink()}; name the folder itself, or another."
         )
     if not folder.exists():
-        above = next(path for path in folder.absolute().parents if path.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise ArgumentError(f"{folder} cannot be made: {above} is no folder to write into.")
+        check_can_make(folder)
         return
     if not folder.is_dir():
         raise ArgumentError(f"{folder} is a file; name a folder for the model.")
