@@ -194,23 +194,22 @@ def _meaning(content: Any, penalty: Penalty) -> Meaning:
 
 
 def _guarantee_dict(found: Guarantee) -> dict[str, Any]:
-    content = {
-        key.name: getattr(found, key.name)
-        for key in dataclasses.fields(Guarantee)
-        if key.name not in ("verdicts", "tested", "plain")
+    return {
+        **_fields(found, "verdicts", "tested", "plain"),
+        "verdicts": [_fields(verdict, "budget") for verdict in found.verdicts],
+        "tested": [_fields(rule) for rule in found.tested],
+        "plain": _fields(found.plain),
     }
-    content["verdicts"] = [
-        {
-            name.name: getattr(verdict, name.name)
-            for name in dataclasses.fields(Verdict)
-            if name.name != "budget"
-        }
-        for verdict in found.verdicts
-    ]
-    content["tested"] = [_finite(dataclasses.asdict(rule)) for rule in found.tested]
-    content["plain"] = _finite(dataclasses.asdict(found.plain))
-    content["verdicts"] = [_finite(verdict) for verdict in content["verdicts"]]
-    return content
+
+
+def _fields(record: Any, *without: str) -> dict[str, Any]:
+    """The fields of a record by name; JSON has no nan: None stands for it."""
+    found = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in found.items()
+        if name not in without
+    }
 
 
 def _guarantee(content: Any, budgets: tuple[Budget, ...]) -> Guarantee:
@@ -276,14 +275,6 @@ def _tested(content: Any, n: int) -> TestedRule:
         cost=_number(given["cost"], "cost"),
         abstained=_number(given["abstained"], "abstained"),
     )
-
-
-def _finite(content: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no nan: None stands for it."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in content.items()
-    }
 
 
 def _object(content: Any, keys: tuple[str, ...], what: str) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from untrue.checks import check_number
-from untrue.errors import ArgumentError
+from untrue.checks import check_choice, check_number
 from untrue.functional.contract import Batch, as_rows, check_logits, compute
 from untrue.hierarchy import Hierarchy
 from untrue.losses.base import ClassLoss
@@ -37,7 +36,7 @@ def hierarchical_loss(
     in `functional.bilinear_loss`.
     """
     check_number("decay", decay, 0.0)
-    _check_by(by)
+    check_choice("by", by, get_args(By))
     subtrees = _as_subtrees(hierarchy, logits)
 
     def by_mass(batch: Batch) -> Tensor:
@@ -83,11 +82,6 @@ def conditional_softmax_loss(
         reduction,
         n_outputs=subtrees.n_outputs,
     )
-
-
-def _check_by(by: str) -> None:
-    if by not in ("height", "depth"):
-        raise ArgumentError(f"`by` must be 'height' or 'depth'; got {by!r}.")
 
 
 def _as_subtrees(hierarchy: Hierarchy | Penalty | Subtrees, logits: Tensor) -> Subtrees:
@@ -148,7 +142,7 @@ class HierarchicalLoss(ClassLoss):
             hierarchy.n_classes, weight=weight, ignore_index=ignore_index, reduction=reduction
         )
         self.hierarchy, self.subtrees = hierarchy, Subtrees(hierarchy)
-        _check_by(by)
+        check_choice("by", by, get_args(By))
         self.decay, self.by = check_number("decay", decay, 0.0), by
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
