@@ -191,6 +191,28 @@ class Logits(LogisticRegression):  # type: ignore[misc]
         return self.decision_function(X)
 
 
+class Backwards(GaussianNB):  # type: ignore[misc]
+    """Whose classes are not in sorted order."""
+
+    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
+        super().fit(X, y)
+        self.classes_ = self.classes_[::-1]
+        return self
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        return super().predict_proba(X)[:, ::-1]
+
+
+def test_the_estimators_classes_may_be_in_any_order() -> None:
+    costs = untrue.Penalty.from_rules(sorted(set(NAMES)), {("barolo", "barbera"): 9.0})
+    backwards, plain = (
+        CostSensitiveClassifier(each, costs).fit(WINE[:, :3], NAMES)
+        for each in (Backwards(), GaussianNB())
+    )
+    assert backwards.temperature_ == pytest.approx(plain.temperature_)
+    np.testing.assert_array_equal(backwards.predict(WINE[:, :3]), plain.predict(WINE[:, :3]))
+
+
 @pytest.mark.parametrize("calibrate", [True, False])
 @pytest.mark.parametrize("wrapper", [CostSensitiveClassifier, MetaCostClassifier])
 def test_logits_are_not_taken_for_probabilities(wrapper: Any, calibrate: bool) -> None:

@@ -153,9 +153,10 @@ def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray: 
 
 
 def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> IntArray:
-    """The position of each label in the sorted classes."""
+    """The position of each label in the classes, which are usually sorted, but need not be."""
     given = np.asarray(labels)
-    found = np.searchsorted(classes, given).clip(max=len(classes) - 1)
+    order = np.argsort(classes)
+    found = order[np.searchsorted(classes, given, sorter=order).clip(max=len(classes) - 1)]
     wrong = classes[found] != given
     if wrong.any():
         label = name_of(given[np.argmax(wrong)])
