@@ -88,6 +88,25 @@ def test_a_schedule_begins_at_the_first_exit_and_ends_where_the_weights_were() -
     assert schedule.weights_at(10) == schedule.weights_at(99) == (0.25, 0.25, 0.5)
 
 
+@pytest.mark.parametrize("first", ["schedule", "state"])
+def test_the_state_keeps_how_far_a_schedule_of_alpha_has_come(penalties, first) -> None:
+    def made() -> MultiExitLoss:
+        return MultiExitLoss([nn.CrossEntropyLoss(), BilinearLoss(penalties["dense"])])
+
+    trained, resumed = made(), made()
+    schedule = AlphaSchedule(trained, final=0.8, steps=4)
+    schedule.step()
+    schedule.step()
+    if first == "state":
+        resumed.load_state_dict(trained.state_dict())
+    other = AlphaSchedule(resumed, final=0.8, steps=4)
+    if first == "schedule":
+        resumed.load_state_dict(trained.state_dict())
+    assert other.done == 2
+    other.step()
+    assert resumed.alpha == pytest.approx(0.6)
+
+
 def test_alpha_is_that_of_the_losses_that_have_one(penalties) -> None:
     exits = [BilinearLoss(penalties["dense"], alpha=0.4) for _ in range(2)]
     loss = MultiExitLoss([*exits, nn.CrossEntropyLoss()])

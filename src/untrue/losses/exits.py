@@ -127,8 +127,7 @@ class MultiExitLoss(nn.Module):
     @property
     def alpha(self) -> float:
         """Share of the cost term, where all losses that have one share it."""
-        losses: Any = self.losses
-        found = {float(loss.alpha) for loss in losses if hasattr(loss, "alpha")}
+        found = {float(loss.alpha) for loss in self._with("alpha")}
         if len(found) != 1:
             # As where there is no such attribute: a warm-up of alpha then leaves it alone.
             raise AttributeError("The losses of the exits share no alpha.")
@@ -136,9 +135,32 @@ class MultiExitLoss(nn.Module):
 
     @alpha.setter
     def alpha(self, value: float) -> None:
-        for loss in self.losses:
-            if hasattr(loss, "alpha"):
-                loss.alpha = value  # type: ignore[assignment]
+        self._set_each("alpha", value)
+
+    @property
+    def alpha_steps(self) -> int:
+        """Steps of an `AlphaSchedule`, held by the losses of the exits, whose state keeps them."""
+        return max((int(each.alpha_steps) for each in self._with("alpha_steps")), default=0)
+
+    @alpha_steps.setter
+    def alpha_steps(self, value: int) -> None:
+        self._set_each("alpha_steps", value)
+
+    @property
+    def resumed(self) -> bool:
+        return any(each.resumed for each in self._with("resumed"))
+
+    @resumed.setter
+    def resumed(self, value: bool) -> None:
+        self._set_each("resumed", value)
+
+    def _with(self, name: str) -> list[Any]:
+        """The losses that have an attribute of this name."""
+        return [loss for loss in self.losses if hasattr(loss, name)]
+
+    def _set_each(self, name: str, value: float) -> None:
+        for loss in self._with(name):
+            setattr(loss, name, value)
 
     def forward(self, logits: Sequence[Tensor], target: Tensor) -> Tensor:
         losses: Any = list(self.losses)
