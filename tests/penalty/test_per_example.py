@@ -183,6 +183,15 @@ def test_a_loss_made_with_costs_of_each_example_says_where_they_go(loss: Any) ->
         loss(make(BASES["rules"]))
 
 
+def test_one_row_and_none_can_be_taken(each: ExamplePenalty) -> None:
+    assert each.take(3).values.tolist() == [each.values[3].tolist()]
+    assert len(each.take(-1)) == 1
+    assert len(each.take([])) == 0
+    for rows in ([len(each)], np.ones(3, dtype=bool), [1.5]):
+        with pytest.raises(PenaltyError, match="`rows` must be positions of the 40 examples"):
+            each.take(rows)
+
+
 def test_batches_and_folds_take_their_rows(each: ExamplePenalty) -> None:
     _, true, predicted = data()
     rows = np.array([3, 1, 7])

@@ -76,9 +76,17 @@ class ExamplePenalty:
         return f"ExamplePenalty({len(self):,} examples, {len(self.true)} cells of {self.base!r})"
 
     def take(self, rows: Any) -> ExamplePenalty:
-        """Those of some examples: a batch, a fold. Indices, a mask or a slice."""
-        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        return dataclasses.replace(self, values=self.values[chosen])
+        """Those of some examples: a batch, a fold. Indices (or one), a mask or a slice."""
+        chosen = rows if isinstance(rows, slice) else np.atleast_1d(rows)
+        if not isinstance(chosen, slice) and not chosen.size:
+            chosen = chosen.astype(np.int64)
+        try:
+            return dataclasses.replace(self, values=self.values[chosen])
+        except IndexError as error:
+            raise PenaltyError(
+                f"`rows` must be positions of the {len(self):,} examples, a mask or a slice of "
+                f"them; NumPy says: {error}."
+            ) from None
 
     def penalty(self, example: int) -> Penalty:
         """What mistakes about one example cost."""

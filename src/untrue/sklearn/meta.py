@@ -155,11 +155,11 @@ def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray: 
 def positions(labels: npt.ArrayLike, classes: npt.NDArray[Any]) -> IntArray:
     """The position of each label in the classes, which are usually sorted, but need not be."""
     given = np.asarray(labels)
-    order = np.argsort(classes)
-    found = order[np.searchsorted(classes, given, sorter=order).clip(max=len(classes) - 1)]
+    order: IntArray = np.argsort(classes)
+    found = order[np.searchsorted(classes, given, sorter=order).clip(max=len(order) - 1)]
     wrong = classes[found] != given
     if wrong.any():
         label = name_of(given[np.argmax(wrong)])
         hint = nearest(label, map(name_of, classes.tolist()))
         raise DataError(f"Label {label!r} is not among the classes{hint or '.'}")
-    return found.astype(np.int64)
+    return np.asarray(found, dtype=np.int64)
