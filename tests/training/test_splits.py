@@ -49,7 +49,12 @@ def test_a_test_part_that_is_given_stays() -> None:
     ("labels", "options", "error", "message"),
     [
         ([0, 1] * 4, {}, DataError, "At least 10 examples are needed to learn from; got 8"),
-        ([0] * 20, {}, DataError, "must hold at least two classes; it holds one"),
+        (
+            [0] * 20,
+            {},
+            DataError,
+            "All 20 examples have the same label, and there must be at least",
+        ),
         ([0, 1] * 9, {"test_share": 0.0}, ArgumentError, "`test_share` must lie strictly between"),
         ([0, 1] * 9, {"validation_share": 1.0}, ArgumentError, "`validation_share` must lie"),
         (list(range(20)), {}, DataError, "too few: none is left for the validation part"),

@@ -70,6 +70,11 @@ def split_by_share(
                 f"{len(labels)} examples are too few: none is left for the {name} part."
                 f"{many if different > len(labels) / 3 else ''}"
             )
+    if len(np.unique(labels)) < 2:
+        raise DataError(
+            f"All {len(labels):,} examples have the same label, and there must be at least two "
+            "classes to tell apart. Is this the column to learn?"
+        )
     if len(np.unique(labels[found.train])) < 2:
         raise DataError("The training part must hold at least two classes; it holds one.")
     return found

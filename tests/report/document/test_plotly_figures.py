@@ -62,6 +62,12 @@ def test_names_are_escaped_in_every_text(name: str) -> None:
     assert "texttemplate" not in text
 
 
+@pytest.mark.parametrize("name", ["curves", "change"])
+def test_no_marker_is_cut_at_the_edge(name: str) -> None:
+    for trace in plotly_figures.draw(FIGURES[name])[0]["data"]:
+        assert trace.get("cliponaxis") is False or "markers" not in trace["mode"]
+
+
 def test_hovering_a_cell_says_names_count_and_zone() -> None:
     before, after = plotly_figures.draw(FIGURES["confusion"])
     errors, right = before["data"][0], before["data"][1]

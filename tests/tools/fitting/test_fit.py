@@ -119,6 +119,8 @@ def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> 
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(DataError, match=r"column 'diagnosis', holds an unknown label 'tumour'"):
         fit(source, penalty=Penalty.from_rules(["healthy", "benign", "tumor"], {}), **QUICK)
+    with pytest.raises(DataError, match=r"known are up, down\. Those are the classes of the costs"):
+        fit(source, penalty=Penalty.from_rules(["up", "down"], {}), **QUICK)
     more = Penalty.from_rules(["healthy", "benign", "tumour", "cyst"], {})
     with pytest.warns(UntrueWarning, match="no example to learn from for cyst"):
         found = fit(source, penalty=more, **ONE, baseline=False)

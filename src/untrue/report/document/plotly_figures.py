@@ -69,6 +69,7 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
                 "x": [x for x, _ in rings],
                 "y": [y for _, y in rings],
                 "hoverinfo": "skip",
+                "cliponaxis": False,
                 "marker": {
                     "symbol": "circle-open",
                     "size": 19,
@@ -121,6 +122,7 @@ def _trace(
             "size": 8,
         },
         "meta": {"ink": series.colour == INK},
+        "cliponaxis": False,  # no marker is cut in half at the edge, where 0 often is
     }
     # A name that several series share is one thing: a click on it hides them all.
     trace["legendgroup"] = trace["name"]
@@ -226,7 +228,6 @@ def _change(figure: Change) -> Drawing:
             bars=series.colour,
         )
         trace["marker"]["size"] = 12
-        trace["cliponaxis"] = False  # none is cut in half at 0
         trace["hovertext"] = [
             f"<b>{safe(name)}</b><br>{text.rsplit('<br>', 1)[0]}"
             for name, text in zip(names, trace["hovertext"], strict=True)

@@ -217,5 +217,12 @@ class ArrayImages:
 
 
 def class_positions(labels: Labels, classes: Sequence[str], source: str) -> IntArray:
-    """The class of each example, by name."""
-    return positions(labels.codes, labels.names, classes, column=labels.column, source=source)
+    """The class of each example to learn from, by its name in the costs."""
+    return positions(
+        labels.codes,
+        labels.names,
+        classes,
+        column=labels.column,
+        source=source,
+        hint=" Those are the classes of the costs: add it there, or leave such rows out.",
+    )
