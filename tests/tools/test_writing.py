@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from untrue.errors import ArgumentError
 from untrue.tools import writing
 from untrue.tools.writing import write_table
 
@@ -52,3 +53,12 @@ def test_many_rows_are_written_in_order(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_table_without_rows_has_its_header(tmp_path: Path) -> None:
     table = pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.float64())})
     assert write_table(table, tmp_path / "t.csv").read_text() == "a,b\n"
+
+
+@pytest.mark.parametrize("cell", [[1, 2], b"\xff", {"a": 1}])
+def test_what_has_no_form_as_csv_is_named(cell: object, tmp_path: Path) -> None:
+    table = pa.table({"x": [1], "odd": [cell]})
+    with pytest.raises(ArgumentError, match=r"Column 'odd' holds .*; name a \.parquet file"):
+        write_table(table, tmp_path / "t.csv")
+    assert not list(tmp_path.iterdir())
+    write_table(table, tmp_path / "t.parquet")

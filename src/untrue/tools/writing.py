@@ -49,7 +49,8 @@ def _write_csv(table: Any, file: BinaryIO) -> None:
     file.write(f"{','.join(map(_csv_name, names))}\n".encode())
     for batch in table.to_batches(max_chunksize=max(1, CELLS // len(names))):
         if batch.num_rows:
-            lines = compute.binary_join_element_wise(*map(_csv_cells, batch.columns), ",")
+            cells = map(_csv_cells, names, batch.columns)
+            lines = compute.binary_join_element_wise(*cells, ",")
             whole = arrow.ListArray.from_arrays([0, len(lines)], lines)
             file.write(compute.binary_join(whole, "\n")[0].as_buffer())
             file.write(b"\n")
@@ -61,10 +62,16 @@ def _csv_name(name: str) -> str:
     return name if bare else '"' + name.replace('"', '""') + '"'
 
 
-def _csv_cells(column: Any) -> Any:
+def _csv_cells(name: str, column: Any) -> Any:
     """A column as text for a CSV file; a missing cell is empty, an empty text is `""`."""
     arrow, compute = need("pyarrow", PURPOSE), need("pyarrow.compute", PURPOSE)
-    text = column.cast(arrow.string())
+    try:
+        text = column.cast(arrow.string())
+    except arrow.ArrowException:
+        raise ArgumentError(
+            f"Column {name!r} holds {column.type} values, which a CSV file has no form for; name a "
+            ".parquet file to write."
+        ) from None
     special = compute.match_substring_regex(text, SPECIAL)
     if compute.any(special).as_py():
         doubled = compute.replace_substring(text, '"', '""')
