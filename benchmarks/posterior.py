@@ -186,32 +186,35 @@ def scored(
 
 
 def helps(rows: Sequence[Row]) -> str:
-    """Costs beside the free rule's, by network and number of training examples."""
+    """Costs and errors beside the free rule's; then how good the probabilities are."""
     cases = list(dict.fromkeys((row["network"], row["examples"]) for row in rows))
-    ways = list(dict.fromkeys((row["loss"], row["strength"], row["probabilities"]) for row in rows))
-    found = {
-        (row["network"], row["examples"], row["loss"], row["strength"], row["probabilities"]): row
-        for row in rows
-    }
-    costs = [["trained by, decided on", *(f"{network}, {size}" for network, size in cases)]]
-    losses = [costs[0]]
-    for way in ways:
-        of_way = [found[(*case, *way)] for case in cases]
+    ways: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        ways.setdefault((row["loss"], row["strength"], row["probabilities"]), []).append(row)
+    heads = ["trained by, decided on", *(f"{network}, {size}" for network, size in cases)]
+    costs, errors = [heads], [heads]
+    ranges = [[heads[0], "log loss, difference", "without a posterior (%)"]]
+    for way, of_way in ways.items():
         free = way == tuple(map(str, FREE))
-        costs.append([called(way), *(shown(row, "cost", ".4f", free) for row in of_way)])
-        losses.append([called(way), *(shown(row, "log_loss", ".3f", free) for row in of_way)])
-    clipped = ", ".join(
-        f"{called((loss, strength, decided))} {100 * min(share):.1f} to {100 * max(share):.1f} %"
-        for loss, strength, decided in ways
-        if decided == "posterior"
-        for share in [[float(found[(*case, loss, strength, decided)]["clipped"]) for case in cases]]
-    )
-    return (
+        costs.append([called(way), *(shown(row, "cost", ".4f", free=free) for row in of_way)])
+        errors.append(
+            [called(way), *(shown(row, "error", ".2f", 100, free=free) for row in of_way)]
+        )
+        if not free:
+            moved = [float(row["log_loss_difference"]) for row in of_way]
+            none = [100 * float(row["clipped"]) for row in of_way]
+            both = f"{min(none):.1f} to {max(none):.1f}" if way[2] == "posterior" else ""
+            ranges.append([called(way), f"{min(moved):+.3f} to {max(moved):+.3f}", both])
+    texts = [
         f"Mean cost of an answer; below the first row the difference to it:\n\n"
-        f"{in_markdown(costs)}\nLog loss of the test examples, in the same way:\n\n"
-        f"{in_markdown(losses)}\n{rows[0]['seeds']} seeds, 95 % intervals (Student t, paired). "
-        f"Test examples without a posterior: {clipped}.\n"
-    )
+        f"{in_markdown(costs)}",
+        f"Errors (%), in the same way:\n\n{in_markdown(errors)}",
+        "Log loss of the test examples beside the free rule's, and examples without a posterior, "
+        f"over the six columns:\n\n{in_markdown(ranges)}",
+        f"{rows[0]['seeds']} seeds, 95 % intervals (Student t, paired); in bold what is beyond its "
+        "interval.\n",
+    ]
+    return "\n".join(texts)
 
 
 def called(way: Sequence[str]) -> str:
@@ -222,10 +225,10 @@ def called(way: Sequence[str]) -> str:
     return f"{name}, posterior" if decided == "posterior" else name
 
 
-def shown(row: Row, measure: str, form: str, free: bool) -> str:
+def shown(row: Row, measure: str, form: str, scale: float = 1, *, free: bool) -> str:
     """The value of the free rule; of the others the difference, bold where it is beyond chance."""
     name = measure if free else f"{measure}_difference"
-    value, half = float(row[name]), float(row[f"{name}_half"])
+    value, half = scale * float(row[name]), scale * float(row[f"{name}_half"])
     sign = "" if free else "+"
     text = f"{value:{sign}{form}} ± {half:{form}}"
     return f"**{text}**" if not free and abs(value) > half else text
