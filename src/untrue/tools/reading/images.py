@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +67,7 @@ class ImagePreprocessing:
         return (self.channels, self.height, self.width)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "kind": "images",
-            "channels": self.channels,
-            "height": self.height,
-            "width": self.width,
-            "white": self.white,
-        }
+        return {"kind": "images", **asdict(self)}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ImagePreprocessing:
