@@ -74,3 +74,13 @@ def test_every_package_is_described() -> None:
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", PAGE))))
 def test_every_file_that_a_recipe_touches_is_there(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    """Only an adapter repeats names: those of what it adapts."""
+    found: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        if path.name != "keras.py":
+            for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(encoding="utf-8"), re.M):
+                found.setdefault(name, []).append(path.relative_to(SOURCE).as_posix())
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
