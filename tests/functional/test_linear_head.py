@@ -177,6 +177,36 @@ def test_a_graph_may_be_used_again(name) -> None:
 
 
 @every_loss
+@pytest.mark.parametrize("of", ["logits", "head"])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_class_weights_may_be_learned(name, of, reduction) -> None:
+    given, y = draw()
+    y[0] = -100
+    head, plain = PAIRS[name]
+    logits = F.linear(*given).detach()
+    options = {"alpha": 0.4, "reduction": reduction}
+
+    def loss(weight):
+        if of == "logits":
+            return plain(logits, y, FORMS["dense"], weight=weight, **options)
+        return head(*given, y, FORMS["dense"], class_weight=weight, **options)
+
+    weight = torch.linspace(0.5, 2.0, K, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(loss, weight)
+    logits.requires_grad_()
+    assert torch.autograd.gradcheck(loss, weight)
+
+
+@every_loss
+def test_probabilities_as_targets_may_have_a_gradient(name) -> None:
+    given, _ = draw()
+    soft = torch.rand(N, K, dtype=torch.float64).softmax(1).requires_grad_()
+    found = PAIRS[name][0](*given, soft, FORMS["dense"])
+    wanted = PAIRS[name][1](F.linear(*given), soft, FORMS["dense"])
+    torch.testing.assert_close(*(torch.autograd.grad(each, soft)[0] for each in (found, wanted)))
+
+
+@every_loss
 def test_gradients_may_be_changed_while_the_graph_is_kept(name) -> None:
     given, y = draw()
     value = PAIRS[name][0](*given, y, FORMS["dense"])

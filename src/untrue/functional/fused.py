@@ -47,6 +47,7 @@ def loss(formula: LossFormula, z: Tensor) -> Tensor:
     """Loss of logits z (N, k), by the fused way where it applies and the plain one elsewhere."""
     rows = formula.make_rows()
     plain = torch.compiler.is_compiling() or transforming() or rows.requires_grad
+    plain = plain or (formula.shares is not None and formula.shares.requires_grad)
     plain = plain or formula.alpha < SMALLEST_ALPHA or len(z) == 0
     if plain or not (z.requires_grad and torch.is_grad_enabled()):
         return evaluate(formula, z, rows)

@@ -97,7 +97,8 @@ def linear_loss(
     soft = target.is_floating_point()
     flat = target.reshape(-1, costs.n_classes) if soft else target.reshape(-1)
     given = [x for x in (features, weight, bias, target) if x is not None]
-    if _is_recorded() or not all(type(x) in ORDINARY for x in given):
+    learned = target.requires_grad or (options.weight is not None and options.weight.requires_grad)
+    if learned or _is_recorded() or not all(type(x) in ORDINARY for x in given):
         value = by_formula(options, costs, F.linear(rows, weight, bias), flat)
     else:
         value = head_loss(options, costs, rows, weight, bias, flat)
