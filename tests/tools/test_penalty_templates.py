@@ -76,6 +76,7 @@ def test_a_template_is_a_penalty(n: int, tmp_path_factory: pytest.TempPathFactor
         ("x,a\na,1\n", "must name at least two classes"),
         ("x,a,b\na,1,2\n", "no row for class 'b'"),
         ("x,a,b\na,1,2\nc,1,2\n", "line 3: 'c' is not a class of the header"),
+        ("truth,prob_a,prob_b\na,.1,.9\n", "is no confusion matrix: .* `untrue audit` makes one"),
         ("x,a,b\na,1,2\na,1,2\n", "line 3: a second row for class 'a'"),
         ("x,a,b\na,1\nb,1,2\n", "line 2: 1 counts for 2 classes"),
         ("x,a,b\na,1,-2\nb,1,2\n", "line 2, column 'b': '-2' is not a count"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from untrue.array_types import IntArray
-from untrue.errors import DataError, nearest
+from untrue.errors import DataError, listed, nearest
 from untrue.input_files import read_text, reading
 
 # So that the sum of all counts fits into 64 bits.
@@ -25,10 +25,10 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
         lines = [(n, row) for n, row in enumerate(rows, start=1) if any(row)]
     if not lines:
         raise DataError(f"{path}: the file is empty.")
-    listed, rows_of = lines[0][1][1:], [row[0] for _, row in lines[1:]]
+    header, rows_of = lines[0][1][1:], [row[0] for _, row in lines[1:]]
     # Blanks around a name are mostly there for looks, but the names may also end in them.
-    exact = set(listed) == set(rows_of)
-    classes = tuple(listed if exact else (name.strip() for name in listed))
+    exact = set(header) == set(rows_of)
+    classes = tuple(header if exact else (name.strip() for name in header))
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise DataError(
             f"{path}: the header row must name at least two classes, each once, after an empty "
@@ -38,6 +38,11 @@ def read_confusion_csv(path: Path) -> tuple[tuple[str, ...], IntArray]:
         raise DataError(
             f"{path}: the header row names {len(classes):,} classes; at most {MOST_CLASSES:,} are "
             "read."
+        )
+    if rows_of and not exact and set(classes).isdisjoint(name.strip() for name in rows_of):
+        raise DataError(
+            f"{path} is no confusion matrix: no row begins with a class of the header, which has "
+            f"{listed(classes)}. Of a file of predictions `untrue audit` makes one, confusion.csv."
         )
     counts = np.zeros((len(classes), len(classes)), dtype=np.int64)
     position = {name: i for i, name in enumerate(classes)}
