@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_the_table_and_the_modules_agree() -> None:
         assert target == f"untrue.cli.{name}:app"
         assert line in listed
     assert "data" in there
+
+
+def options_of(name: str) -> set[str]:
+    """All options of a command and its subcommands."""
+    whole = getattr(typer.main.get_command(cli.build(name)), "commands", {})[name]
+    parts = [whole, *getattr(whole, "commands", {}).values()]
+    return {option for part in parts for param in part.params for option in param.opts}
+
+
+def test_commands_that_messages_name_have_the_options_they_show() -> None:
+    shown = set()
+    for path in MODULES.parent.rglob("*.py"):
+        for name, rest in re.findall(r"untrue ([a-z]+) ([^`\"\n]*)", path.read_text()):
+            shown |= {(name, option) for option in re.findall(r"--[a-z][a-z-]*", rest)}
+    assert ("penalty", "--classes") in shown
+    assert {pair for pair in shown if pair[1] not in options_of(pair[0])} == set()
 
 
 def test_help_imports_no_command_and_nothing_heavy() -> None:

@@ -107,7 +107,8 @@ def explore(
     if k > MOST_CLASSES:
         raise DataError(
             f"{path} has {k:,} classes; a page to edit costs in takes at most {MOST_CLASSES}. "
-            "Group the classes first (untrue penalty new --groups has costs for all of them)."
+            "Group the classes first, or write costs by a hierarchy (`untrue penalty new "
+            "--hierarchy FILE`)."
         )
     if examples < k:
         raise ArgumentError(f"`examples` must be at least the number of classes, {k}.")

@@ -179,8 +179,9 @@ def choose_model(
             )
         return Choice(asked, "as asked")
     if only_trees and (images or only_network):
-        why = "images take a network" if images else f"{only_network[0]} to a network"
-        raise ArgumentError(f"`rounds` belongs to boosted trees, and {why}: leave out one.")
+        other = f"{only_network[0]} to a network: leave out one"
+        why = "images take a network: leave it out" if images else other
+        raise ArgumentError(f"`rounds` belongs to boosted trees, and {why}.")
     if images:
         return Choice("network", "the data are images")
     boosting = importlib.util.find_spec("lightgbm") is not None
