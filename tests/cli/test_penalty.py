@@ -197,7 +197,7 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
     ("words", "message"),
     [
         (["show", "nowhere.toml"], "There is no file nowhere.toml."),
-        (["show", "costs.txt"], "a penalty file ends in .csv, .json, .toml, .npy; got '.txt'"),
+        (["show", "costs.txt"], "a file of costs ends in .csv, .json, .toml, .npy; got '.txt'"),
         (["new"], "Name the classes (--classes a,b,c) or give a file (--hierarchy)."),
         (
             ["new", "--ordinal"],

@@ -221,6 +221,8 @@ def test_a_common_scale_makes_the_greatest_cost_1(each: ExamplePenalty) -> None:
         scaled.costs(true, predicted) * greatest, each.costs(true, predicted)
     )
     assert each.normalized("none") is each
+    with pytest.raises(ArgumentError, match="`factor` must"):
+        each.scaled(0)
 
 
 @settings(max_examples=30, deadline=None)

@@ -76,7 +76,7 @@ def _ordered(path: Path, penalty: Penalty, wanted: tuple[str, ...]) -> Penalty:
 def by_suffix(path: Path, table: Mapping[str, T]) -> T:
     suffix = path.suffix.lower()
     if suffix not in table:
-        raise PenaltyError(f"{path}: a penalty file ends in {', '.join(table)}; got {suffix!r}.")
+        raise PenaltyError(f"{path}: a file of costs ends in {', '.join(table)}; got {suffix!r}.")
     return table[suffix]
 
 

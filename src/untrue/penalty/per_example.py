@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import FloatArray, IntArray
-from untrue.checks import is_tensor
+from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError
 from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column, real_numbers
@@ -117,6 +118,7 @@ class ExamplePenalty:
 
     def scaled(self, factor: float) -> ExamplePenalty:
         """All costs times a positive number."""
+        check_number("factor", factor, 0.0, math.inf, ends=False)
         base = self.base._divided(np.full(self.n_classes, 1.0 / factor))
         return dataclasses.replace(self, base=base, values=self.values * factor)
 
