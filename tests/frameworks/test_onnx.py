@@ -259,7 +259,13 @@ def test_the_command_writes_a_checked_graph(
     assert printed.rstrip().endswith(str(out))
     model = onnx.load(out)
     assert {prop.key for prop in model.metadata_props} >= {"untrue", "classes", "decision"}
-    assert exit_code([*words[:2], "--out", str(out), "--format", "onnx", "--overwrite"]) == 0
+    written = out.read_bytes()
+    again = [*words[:2], "--out", str(out), "--format", "onnx"]
+    assert exit_code(again) == 2
+    assert "model.onnx is there already; add --overwrite" in capsys.readouterr().err
+    assert out.read_bytes() == written
+    assert exit_code([*again, "--overwrite"]) == 0
+    assert out.read_bytes() != written  # decides as the model does by default
 
 
 def test_wrong_use_is_one_line_and_writes_nothing(
