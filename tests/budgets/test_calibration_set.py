@@ -220,7 +220,7 @@ def test_a_matrix_goes_by_the_labels_in_the_order_of_the_columns(labels, data) -
     budget = [f"{sorted(labels)[0]}->* <= 60%"]
     for costs in (matrix, Penalty.from_matrix(matrix)):
         if costs is not matrix and not set(map(str, labels)).isdisjoint("0123"):
-            with pytest.raises(PenaltyError, match="The penalty (has no class|names no classes)"):
+            with pytest.raises(PenaltyError, match=r"The penalty (has no class|names no classes)"):
                 control(probs[:, order], target, budgets=budget, penalty=costs)
             continue
         rule = control(probs[:, order], target, budgets=budget, penalty=costs)
