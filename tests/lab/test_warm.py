@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.untrue_process import run_untrue
 from tests.lab.conftest import InThisProcess, killed_and_resumed
 
 from untrue.errors import ArgumentError
@@ -292,6 +294,10 @@ def test_a_killed_warm_start_goes_on_where_it_was(tmp_path: Path) -> None:
     before, after = killed_and_resumed(*words, place=place)
     assert len(after) == 4
     assert {run_id: after[run_id] for run_id in before} == before
+    assert run_untrue("report", place).returncode == 0
+    (sweep,) = json.loads((place / "report.json").read_text())["sweeps"]
+    assert (sweep["done"], sweep["expected"], sweep["missing"]) == (4, 4, [])
+    assert "smoke; 4 of 4 models" in (place / "report.html").read_text()
 
 
 def test_finished_brings_weights_only_of_runs_that_keep_them(digits: Dataset) -> None:

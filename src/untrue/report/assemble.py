@@ -222,7 +222,7 @@ def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
     versions = Counter(", ".join(map(" ".join, r.provenance.versions)) for r in results)
     facts = [
         ("command", sweep.command),
-        ("scale", f"{sweep.scale}; {len(results)} of {sweep.expected} models"),
+        ("scale", f"{sweep.scale}; {collected.done} of {sweep.expected} models"),
         (
             "data",
             f"{info.name}: {results[0].train_images:,} training and "
@@ -281,7 +281,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                 "scale": collected.sweep.scale,
                 "command": collected.sweep.command,
                 "expected": collected.sweep.expected,
-                "done": len(collected.results),
+                "done": collected.done,
                 "failed": [
                     {"run": r.config.label, "run_id": r.run_id, "reason": _reason(r.error)}
                     for r in collected.failed

@@ -128,6 +128,13 @@ class Collected:
     starts: tuple[RunResult, ...] = ()
 
     @property
+    def done(self) -> int:
+        """How many of the sweep's models are there, those that others continue from too."""
+        planned = {config.run_id for config in self.sweep.configs}
+        starts = [run for run in self.starts if run.status == "ok" and run.run_id in planned]
+        return len(self.results) + len(starts)
+
+    @property
     def unplanned(self) -> int:
         return max(0, self.sweep.expected - len(self.sweep.configs))
 
