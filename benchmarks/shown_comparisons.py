@@ -8,7 +8,7 @@ from benchmarks.pages import NOT_YET
 from benchmarks.recipe_studies import COMPARED
 
 # Folders below docs/comparison; a mark of the page has the same name.
-SHOWN = ("mnist-5k-zone", "cifar100-compact", "kdd99", "german", "german-network")
+SHOWN = ("mnist-5k-zone", "cifar10-zone", "cifar100-compact", "kdd99", "german", "german-network")
 FINDING = "finding.md"
 
 

@@ -65,15 +65,9 @@ def differences(comparison: Comparison) -> Differences | None:
 def overview(comparison: Comparison, measure: str) -> Curves:
     """Total error against a measure, one filled and one hollow curve per method."""
     drawn = _drawn(comparison)
-    frames = [_frame(comparison, drawn, name) for name in (TOTAL, measure)]
-    outside = [
-        arm
-        for arm in drawn
-        if any(
-            comparison.value(arm, name) > frame[1]
-            for name, frame in zip((TOTAL, measure), frames, strict=True)
-        )
-    ]
+    near = _near(comparison, drawn, measure)
+    frames = [_frame(comparison, near, name) for name in (TOTAL, measure)]
+    outside = [arm for arm in drawn if arm not in near]
     points = {arm: _point(comparison, arm, measure) for arm in drawn}
     stairs = [
         Point.at(comparison.value(arm, TOTAL), comparison.value(arm, measure))
@@ -112,9 +106,10 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
         if x is not None and y is not None
     }
     frames = []
+    near = _near(comparison, drawn, measure)
     for side, name in enumerate((TOTAL, measure)):
         at = comparison.value(reference, name)
-        low, high = _frame(comparison, drawn, name)
+        low, high = _frame(comparison, near, name)
         reach = [abs(found[side].value) for found in changes.values() if found[side] is not None]  # type: ignore[union-attr]
         frames.append((max(low - at, -1.15 * max(reach, default=1.0)), high - at))
     plain_ce = [arm for arm in drawn if arm.loss == CE]
@@ -205,14 +200,24 @@ def _titled(arms: list[Arm]) -> str:
     return f"{name} (numbers: {knob})" if knob else name
 
 
-def _frame(comparison: Comparison, drawn: list[Arm], measure: str) -> tuple[float, float]:
-    """Where an axis starts and ends: around the points, without those far off."""
-    values = [comparison.value(arm, measure) for arm in drawn]
-    values = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+def _near(comparison: Comparison, drawn: list[Arm], measure: str) -> list[Arm]:
+    """Settings that are not far off, in errors or in the other measure."""
     known = [a for a in (comparison.plain, comparison.reference) if a is not None]
-    far = FAR_IN_ERROR if measure == TOTAL else FAR_IN_COST
-    limit = far * max((comparison.value(arm, measure) for arm in known), default=math.inf)
-    low, high = min(values), min(max(values), max(limit, min(values)))
+    limits = {
+        name: far * max((comparison.value(arm, name) for arm in known), default=math.inf)
+        for name, far in ((TOTAL, FAR_IN_ERROR), (measure, FAR_IN_COST))
+    }
+    return [
+        arm
+        for arm in drawn
+        if all(comparison.value(arm, name) <= limit for name, limit in limits.items())
+    ]
+
+
+def _frame(comparison: Comparison, near: list[Arm], measure: str) -> tuple[float, float]:
+    """Where an axis starts and ends: around these points."""
+    values = [comparison.value(arm, measure) for arm in near] or [0.0, 1.0]
+    low, high = min(values), max(values)
     room = 0.09 * (high - low) or 0.1 * abs(high) or 1.0
     return max(0.0, low - room) if low >= 0 else low - room, high + room
 
