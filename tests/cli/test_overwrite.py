@@ -1,4 +1,4 @@
-"""No command replaces a file unless it is told to: one rule, for all of them."""
+"""No command replaces a file without --overwrite: one rule, for all of them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ app = typer.Typer()
 
 @app.command(
     epilog="Example: `untrue merge first/mnist second/mnist --out runs/mnist`, then `untrue report "
-    "runs/mnist`, or the `untrue run` of before with `--out runs/mnist` to make what is missing."
+    "runs/mnist`. The same `untrue run` command with `--out runs/mnist` trains what is missing."
 )
 def merge(
     directories: Annotated[
@@ -25,7 +25,7 @@ def merge(
         bool,
         typer.Option(
             "--results-only",
-            help="Leave out weights and test probabilities: enough to report, and small.",
+            help="Leave out weights and test probabilities: small, and enough for a report.",
         ),
     ] = False,
 ) -> None:

@@ -31,7 +31,8 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
     runs of all. Nothing is copied where two directories used other files of a data set.
 
     results_only: without weights and test probabilities, which are most of the bytes. Such runs can
-        be reported; nothing continues from them, and other costs need them made again.
+        be reported and completed by others. Where weights are to be kept, or other costs to be
+        scored, `untrue run` trains them again.
     """
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.read(source)) for source in sources]
@@ -41,11 +42,10 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
         for store in stores:
             for info in store.datasets():
                 target.add_dataset(info)
-        copied = [_copied(store, target, results_only) for store in stores]
+        added = sum(_copied(store, target, results_only) for store in stores)
         for store in stores:
             for sweep in store.sweeps():
                 target.add_sweep(_with_runs_of(target, sweep))
-        added = sum(copied, start=0)
         runs = sum(len(store.status()) for store in stores)
         return Merged(added, runs - added, sum(len(store.damaged()) for store in stores))
 
@@ -71,11 +71,10 @@ def _copied(source: Store, target: Store, results_only: bool) -> int:
         if known.get(run_id) == "ok" or (run.status == "failed" and run_id in known):
             _add_decisions(target, run)
             continue
-        kept = not results_only
         target.add(
             run,
-            probs=source.probs(run_id) if kept else None,
-            weights=source.weights(run_id) if kept else None,
+            probs=None if results_only else source.probs(run_id),
+            weights=None if results_only else source.weights(run_id),
         )
         added += 1
     return added
