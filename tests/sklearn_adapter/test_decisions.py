@@ -15,7 +15,14 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_validate,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -23,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import untrue
+from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.sklearn import (
     BilinearClassifier,
@@ -150,6 +158,33 @@ def test_metadata_are_routed() -> None:
         search = GridSearchCV(model, {"calibrate": [True, False]}, scoring=scorer, cv=3)
         search.fit(WINE, KIND, sample_weight=weight)
         assert search.best_score_ <= 0
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_folds_of_groups_keep_copies_of_an_example_together(routing: bool) -> None:
+    """Parted copies would be recognized: the temperature would be that of a sure model."""
+    copies, kinds = np.tile(WINE[:, 2:4], (2, 1)), np.tile(KIND, 2)
+    groups = np.tile(np.arange(len(KIND)), 2)
+    nearest = KNeighborsClassifier(2)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = CostSensitiveClassifier(nearest, cv=GroupKFold(3)).fit(copies, kinds, groups=groups)
+        parted = CostSensitiveClassifier(nearest, cv=StratifiedKFold(3)).fit(copies, kinds)
+        passed = {"params": {"groups": groups}} if routing else {"groups": groups}
+        scores = cross_validate(model, copies, kinds, cv=GroupKFold(3), **passed) if routing else {}
+        unseen = cross_val_predict(
+            nearest, copies, kinds, cv=GroupKFold(3), method="predict_proba", **passed
+        )
+    found = untrue.calibrate(log_probs(unseen), kinds)
+    assert model.temperature_ == pytest.approx(found.temperature)
+    assert model.temperature_ > 2 * parted.temperature_
+    assert not routing or len(scores["test_score"]) == 3
+
+
+def test_folds_of_groups_need_them() -> None:
+    with pytest.raises(ValueError, match="groups"):
+        CostSensitiveClassifier(GaussianNB(), cv=GroupKFold(3)).fit(WINE, KIND)
+    with pytest.raises(ValueError, match="inconsistent"):
+        CostSensitiveClassifier(GaussianNB(), cv=GroupKFold(3)).fit(WINE, KIND, groups=KIND[:9])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty
 from untrue.penalty.stated import name_of
 from untrue.sklearn.example_costs import costs_of
-from untrue.sklearn.meta import CostMetaEstimator, check_decision, least_cost, positions
+from untrue.sklearn.meta import CostMetaEstimator, positions
+from untrue.sklearn.trained_by_costs import check_decision, least_cost
 
 # Training examples that are answered after training, to see whether one class is all there is.
 ANSWERED = 2000

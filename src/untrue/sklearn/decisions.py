@@ -6,9 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from untrue.array_types import FloatArray
@@ -36,7 +38,8 @@ class CostSensitiveClassifier(CostMetaEstimator):
                 classifier was not trained on (`cv` folds; then it is trained on all). It never
                 changes the order of the classes. For other methods give
                 `CalibratedClassifierCV(...)` as the estimator and calibrate=False.
-    cv          number of folds (fewer if a class has fewer examples), or a splitter
+    cv          number of folds (fewer if a class has fewer examples), or a splitter; one by
+                groups (`GroupKFold`) takes them from `fit(X, y, groups=...)`
     classes     where labels are codes 0, 1, ... that stand for names (a LabelEncoder's, a
                 StackingClassifier's): the names, in the order of the codes
 
@@ -66,21 +69,31 @@ class CostSensitiveClassifier(CostMetaEstimator):
         self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
-        """Fit a copy of the estimator, which gets `sample_weight` and `params` too."""
+        """Fit a copy of the estimator, which gets `sample_weight` and `params` too.
+
+        `groups` among the `params` go to the splitter `cv` instead.
+        """
         if not hasattr(self.estimator, "predict_proba"):
             raise ArgumentError(
                 f"`estimator` must have predict_proba; {type(self.estimator).__name__} has none. "
                 "Wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
         X, y = self._read_labels(X, y)  # noqa: N806
+        splitting = self._split_parameters(sample_weight, params)
         params = self._fit_parameters(X, sample_weight, params)
         self._adopt(clone(self.estimator).fit(X, y, **params))
         self.classes_ = np.asarray(self.estimator_.classes_)
         self.penalty_ = class_costs(self.penalty, self.classes_, self.classes)
         self.temperature_ = 1.0
         if self.calibrate and len(self.classes_) > 1:
-            self.temperature_ = self._find_temperature(X, y, sample_weight, params)
+            self.temperature_ = self._find_temperature(X, y, sample_weight, params, splitting)
         return self
+
+    def get_metadata_routing(self) -> Any:
+        """As for the estimator, and what `fit` gets for the splitter, to its `split`."""
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router = super().get_metadata_routing()
+        return router.add(splitter=check_cv(self.cv, classifier=True), method_mapping=mapping)
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """(N, k) Probabilities, calibrated if asked, in the order of `classes_`."""
@@ -96,18 +109,27 @@ class CostSensitiveClassifier(CostMetaEstimator):
         costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
         return np.asarray(self.classes_[decide(probs, costs)])
 
+    def _split_parameters(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """What the splitter gets; without routing, the `groups`, which leave the `params`."""
+        if not sklearn.get_config()["enable_metadata_routing"]:
+            return {"groups": params.pop("groups", None)}
+        return dict(
+            process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
+        )
+
     def _find_temperature(
         self,
         X: Any,  # noqa: N803
         y: npt.NDArray[Any],
         sample_weight: Any,
         params: dict[str, Any],
+        splitting: dict[str, Any],
     ) -> float:
         target = positions(y, self.classes_)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         probs = np.zeros((len(y), len(self.classes_)))
         seen = np.zeros(len(y), dtype=bool)
-        for train, test in self._folds(y).split(X, y):
+        for train, test in self._folds(y).split(X, y, **splitting):
             model = fit_part(clone(self.estimator), X, y, params, train)
             probs[test] = aligned_probs(model, _safe_indexing(X, test), self.classes_)
             seen[test] = True

@@ -22,7 +22,7 @@ from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import check_decision, least_cost, plain_booleans, positions
+from untrue.sklearn.meta import plain_booleans, positions
 from untrue.sklearn.stopping import (
     Rows,
     TrainedLayers,
@@ -31,6 +31,7 @@ from untrue.sklearn.stopping import (
     train_by_folds,
     train_once,
 )
+from untrue.sklearn.trained_by_costs import check_decision, least_cost
 from untrue.training import Settings
 
 # Up to this many examples are one batch, where weights are exactly repetitions.
