@@ -81,7 +81,12 @@ def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(
     before = (tmp_path / "runs.sqlite").read_bytes()
     capsys.readouterr()
     assert exit_code([*TINY, "--out", str(tmp_path), "--dry-run"]) == 0
-    assert "5 models, 1 done already, 4 to train" in capsys.readouterr().out
+    assert "5 models, 1 done already, 4 to train, " in capsys.readouterr().out
+    assert exit_code([*TINY, "--out", str(tmp_path), "--dry-run", "--keep-weights"]) == 0
+    assert (
+        "0 done already, 5 to train (1 of them again: their weights, or scores by these costs, "
+        "were not kept)"
+    ) in " ".join(capsys.readouterr().out.split())
     assert (tmp_path / "runs.sqlite").read_bytes() == before
 
 

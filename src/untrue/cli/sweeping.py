@@ -212,9 +212,14 @@ def guess(like: RunConfig, load: float, info: DatasetInfo, *, jobs: int, threads
 def start_line(sweep: Sweep, ahead: SweepStatus, how_long: str, *, jobs: int) -> str:
     failed = f", {ahead.failed} failed" if ahead.failed else ""
     damaged = f", {ahead.damaged} damaged" if ahead.damaged else ""
+    again = (
+        f" ({ahead.again} of them again: their weights, or scores by these costs, were not kept)"
+        if ahead.again
+        else ""
+    )
     start = (
         f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: {ahead.expected} models, "
-        f"{ahead.done} done already{failed}{damaged}, {ahead.todo} to train"
+        f"{ahead.done} done already{failed}{damaged}, {ahead.todo} to train{again}"
     )
     return f"{start}, {jobs} at a time: {how_long}." if ahead.todo else f"{start}."
 

@@ -22,6 +22,7 @@ class SweepStatus:
     """What a sweep comes to: models in all, done, failed before, still to train.
 
     damaged: runs that are in the store but cannot be read; they are left alone until a repair.
+    again: runs to train that are done, but lack weights or scores that are asked for.
     """
 
     expected: int
@@ -29,6 +30,7 @@ class SweepStatus:
     failed: int
     todo: int
     damaged: int = 0
+    again: int = 0
 
 
 def plan_sweep(
@@ -67,7 +69,7 @@ def status_of(store: Store, sweep: Sweep, *, retry_failed: bool = False) -> Swee
     failed = sum(status.get(run_id) == "failed" for run_id in ids)
     damaged = len(store.damaged_runs(sweep.configs))
     todo = sweep.expected - done - damaged - (0 if retry_failed else failed)
-    return SweepStatus(sweep.expected, done, failed, todo, damaged)
+    return SweepStatus(sweep.expected, done, failed, todo, damaged, len(again & ids))
 
 
 def run(
