@@ -5,7 +5,7 @@
 A recipe is a loss, its strength and a decision. Each is set against the free rule: cross-entropy,
 calibrated, decided by least expected cost. The rows are those of `untrue compare`, committed as
 docs/comparison/NAME/rows.csv (`benchmarks.commit_comparison` puts them there): a folder more is a
-data set more. A second table has the studies of docs/benchmarks.md, where the strength was chosen
+comparison more. A second table has the studies of docs/benchmarks.md, where the strength was chosen
 inside the training data.
 
 How a recipe comes to be recommended was fixed before most of the rows were there (`recommended`).
@@ -20,7 +20,7 @@ from benchmarks import chosen_strengths
 from benchmarks.pages import DOCS, NOT_YET, Made, Page, in_markdown
 from benchmarks.recipe_studies import (
     FREE,
-    LEAST_DATA_SETS,
+    LEAST_COMPARISONS,
     LEAST_REPETITIONS,
     Recipe,
     Study,
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def text(found: Sequence[Study]) -> str:
-    """The table of recipes by data set, and what follows from it."""
+    """The table of recipes by comparison, and what follows from it."""
     if not found:
         return NOT_YET
     every = {recipe for study in found for recipe in study.changes}
@@ -71,9 +71,11 @@ def text(found: Sequence[Study]) -> str:
     return (
         f"{in_markdown(lines)}\n"
         f"Cost of an answer beside the free rule's, in percent of it, with 95 % intervals (Student "
-        f"t over repetitions, paired); in bold what is beyond its interval. Repetitions: {sizes}. "
-        f"The last columns count data sets with at least {LEAST_REPETITIONS}. Recipes tried on "
-        f"fewer than half of the data sets are left out ({len(every) - len(common)}).\n\n"
+        f"t over repetitions, paired; of German credit wider, because its repetitions share "
+        f"examples); in bold what is beyond its interval. Repetitions: {sizes}. The last columns "
+        f"count comparisons with at least {LEAST_REPETITIONS}. *Tied* with the cheapest means not "
+        f"shown to cost more, not shown to be equal. Recipes tried in fewer than half of the "
+        f"comparisons are left out ({len(every) - len(common)}).\n\n"
         f"{verdict(found)}\n"
     )
 
@@ -84,21 +86,21 @@ def verdict(found: Sequence[Study]) -> str:
     chosen = recommended(found)
     if chosen is None:
         first = (
-            f"**No recipe is recommended yet**: that takes {LEAST_DATA_SETS} data sets with at "
+            f"**No recipe is recommended yet**: that takes {LEAST_COMPARISONS} comparisons with at "
             f"least {LEAST_REPETITIONS} repetitions, and there are {len(counted)}."
         )
     elif chosen == FREE:
         first = (
-            "**No trained recipe is best or tied on most data sets, costs less than the free rule "
-            f"on at least two and more on none** ({len(counted)} are counted). The free rule stays "
-            "the first choice; it needs no training by costs."
+            "**No trained recipe is best or tied in most comparisons, costs less than the free "
+            f"rule in at least two and more in none** ({len(counted)} are counted). The free rule "
+            "stays the first choice; it needs no training by costs."
         )
     else:
         less = len(where(chosen, counted, below))
         tried = sum(chosen in study.changes for study in counted)
         first = (
-            f"**Recommended: {chosen}.** It costs less than the free rule on {less} of "
-            f"{tried} data sets and more on none."
+            f"**Recommended: {chosen}.** It costs less than the free rule in {less} of "
+            f"{tried} comparisons and more in none."
         )
     parts = []
     for study in found:

@@ -52,6 +52,12 @@ def test_costs_are_paired_by_repetition_and_in_percent_of_the_free_rule() -> Non
     half = 4.302653 * 0.1 / math.sqrt(3) / 2.0 * 100
     assert change.high - change.value == pytest.approx(half, rel=1e-5)
     assert compared("none", rows[3:]) is None
+    # Of German credit each repetition draws another test part: sqrt(1 / 3 + 1 / 4).
+    wider = compared("german", rows)
+    assert wider is not None
+    assert wider.changes[OURS].high - change.value == pytest.approx(
+        half * math.sqrt(1.75), rel=1e-5
+    )
 
 
 def test_who_is_beaten_beyond_an_interval_is_not_best_or_tied() -> None:

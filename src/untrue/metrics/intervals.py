@@ -33,10 +33,14 @@ class Interval:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
-def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Mean m +- t(n - 1) s / sqrt(n), Student's interval. nan values are left out.
+def mean_interval(
+    values: Iterable[float], confidence: float = CONFIDENCE, *, overlap: float = 0.0
+) -> Interval | None:
+    """Mean m +- t(n - 1) s sqrt(1 / n + overlap), Student's interval. nan values are left out.
 
-    One value has no interval (nan); none at all is None.
+    overlap: 0 for independent values. Where each comes from a random split of the same examples
+    they are not: then test over training examples (Nadeau and Bengio, "Inference for the
+    Generalization Error", 2003). One value has no interval (nan); none at all is None.
 
     >>> print(mean_interval([1.0, 2.0, 3.0]))
     2 [-0.4841, 4.484]
@@ -49,13 +53,20 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     if n == 1:
         return Interval(middle, math.nan, math.nan, confidence)
     spread = math.sqrt(math.fsum((value - middle) ** 2 for value in kept) / (n - 1))
-    half = student_quantile(n - 1, confidence) * spread / math.sqrt(n)
+    half = student_quantile(n - 1, confidence) * spread * math.sqrt(1 / n + overlap)
     return Interval(middle, middle - half, middle + half, confidence)
 
 
-def paired_interval(after: Mapping[K, float], before: Mapping[K, float]) -> Interval | None:
+def paired_interval(
+    after: Mapping[K, float],
+    before: Mapping[K, float],
+    confidence: float = CONFIDENCE,
+    *,
+    overlap: float = 0.0,
+) -> Interval | None:
     """The mean of `after - before` over the keys (seeds, say) that both have."""
-    return mean_interval([after[key] - before[key] for key in after if key in before])
+    changes = [after[key] - before[key] for key in after if key in before]
+    return mean_interval(changes, confidence, overlap=overlap)
 
 
 @cache

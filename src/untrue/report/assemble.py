@@ -289,7 +289,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                 "missing": [config.label for config in collected.missing],
                 "damaged": [config.label for config in collected.damaged],
                 "not_planned_yet": collected.unplanned,
-                "arms": _arms(Arms(collected.rows)),
+                "arms": _arms(Arms(collected.rows, overlap=collected.overlap)),
                 **(comparison.summary(collected) if collected.kind == "compare" else {}),
             }
             for collected in sweeps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from untrue.lab.records import (
     RunResult,
     Setup,
     Sweep,
+    Validated,
 )
 from untrue.lab.store import Store
 from untrue.report.compare.settings import Comparison
@@ -130,11 +132,13 @@ def fill_comparison(
     left: Mapping[str, float] = LEFT,
     rate: float = 6.0,
     change: Callable[[RunResult], RunResult] = lambda result: result,
+    validated: bool = True,
 ) -> Sweep:
     """A comparison in a store, but for the runs to `skip`, and with those to `fail` failed.
 
     left: of the errors in the costly cells, the share a loss leaves at full strength. rate: errors
-    per cell. change: a last word on each result.
+    per cell. change: a last word on each result. validated: the validation examples are scored, if
+    nothing else is said as the test examples are.
     """
     planned = configs(info, costs, methods, range(repetitions))
     command = f"untrue compare --data {info.name} --out {folder.name}"
@@ -150,8 +154,23 @@ def fill_comparison(
                 empty = np.zeros((0, 0), dtype=np.int64)
                 error = "Traceback:\nArithmeticError: loss became NaN\n"
                 result = RunResult(config, "failed", result.provenance, empty, error=error)
-            store.add(change(result))
+            result = change(result)
+            if validated and not result.validated and result.status == "ok":
+                result = dataclasses.replace(result, validated=as_tested(result, info))
+            store.add(result)
     return sweep
+
+
+def as_tested(result: RunResult, info: DatasetInfo) -> tuple[Validated, ...]:
+    """Validation examples on which each way to decide does as well as on the test examples."""
+    (spec,) = result.config.score_on
+    costs = spec.matrix(info)
+    found: list[tuple[Any, Any]] = [("argmax", result.confusion)]
+    found += [(decision.rule, decision.confusion) for decision in result.decisions]
+    return tuple(
+        Validated(rule, 1 - np.trace(cm) / cm.sum(), (cm * costs).sum() / cm.sum())
+        for rule, cm in found
+    )
 
 
 def random_zones(info: DatasetInfo, cells: int) -> Callable[[int], PenaltySpec]:

@@ -44,7 +44,7 @@ def test_a_comparison_makes_page_figures_tables_rows_and_json(
         | {f"figures/{stem}-{name}.{kind}" for name in figures for kind in ("svg", "png")}
         | {
             f"tables/{stem}-{name}.{kind}"
-            for name in ("methods", "settings", "seconds")
+            for name in ("methods", "equal-accuracy", "settings", "seconds")
             for kind in ("csv", "md")
         }
     )
@@ -125,7 +125,7 @@ def test_one_repetition_establishes_nothing_and_says_so(
     made = report(tmp_path)
     (finding_text,) = made.findings
     assert finding_text.startswith("One repetition shows nothing for certain: in it bilinear ")
-    assert "the best of its settings (6 in all) on the same test examples" in finding_text
+    assert "picked by the validation examples of each repetition" in finding_text
     page = made.page.read_text()
     assert "With one repetition none of this is beyond chance." in page
     assert "One repetition, so no intervals." in page

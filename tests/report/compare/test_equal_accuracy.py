@@ -18,6 +18,7 @@ from untrue.report.compare.equal_accuracy import (
     equal_accuracy_table,
     once_table,
 )
+from untrue.report.compare.sentences import finding
 from untrue.report.compare.settings import CE, COST, Comparison, below
 from untrue.report.runs.rows import collect
 
@@ -142,10 +143,13 @@ def test_the_page_has_both(comparison) -> None:
 
 
 def test_without_validation_numbers_nothing_is_claimed(tmp_path: Path) -> None:
-    fill_comparison(tmp_path, INFO, lambda seed: SPEC, methods=("ce", "bilinear"))
+    methods = ("ce", "bilinear")
+    fill_comparison(tmp_path, INFO, lambda seed: SPEC, methods=methods, validated=False)
     with Store.read(tmp_path) as store:
         (found,) = collect(store)
     comparison = Comparison(found)
     assert equal_accuracy_table(comparison) is None
     assert equal_accuracy_sentence(comparison) == ""
     assert once_table(comparison) is None
+    assert comparison.picked_change(comparison.pick("bilinear"), COST) is None
+    assert "Only the free decision rule is there so far." in " ".join(finding(comparison))

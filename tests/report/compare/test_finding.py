@@ -80,11 +80,17 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     )
     assert finding_text.startswith("1 of 2 methods beat the free decision rule, which costs ")
     assert "an answer: bilinear (by " in finding_text
+    assert (
+        "With intervals that allow for all 2 comparisons (Bonferroni), bilinear does."
+        in finding_text
+    )
     figure = differences(comparison)
     assert figure is not None
     assert figure.rows[0].name == "bilinear"
     assert [row.change.value for row in figure.rows] == sorted(r.change.value for r in figure.rows)
-    assert figure.rows[0].note == "alpha 0.9, least cost, calibrated"
+    assert figure.rows[0].note == (
+        "alpha 0.9, least cost, calibrated (3); alpha 0.9, least cost (2)"
+    )
     assert figure.rows[0].change == comparison.picked_change(
         comparison.pick("bilinear"), "expected_cost"
     )
@@ -109,7 +115,7 @@ def test_the_finding_names_who_beat_the_free_rule_and_by_how_much(
     assert short.strong == frozenset({2})
     table = parsed(methods_table(comparison))
     assert float(table[3]["difference in cost high"]) < 0
-    assert table[3]["setting"] == "alpha 0.9, least cost, calibrated"
+    assert table[3]["setting"] == figure.rows[0].note
 
 
 def test_the_finding_says_when_only_calibration_was_beaten(

@@ -1,4 +1,4 @@
-"""Frontier, fair picks and shared repetitions, recomputed by hand or the slow way."""
+"""Frontier, picks and shared repetitions, recomputed by hand or the slow way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import untrue
-from untrue.lab.records import DatasetInfo, Decision, PenaltySpec, RunResult, Sweep
+from untrue.lab.records import DatasetInfo, Decision, PenaltySpec, RunResult, Sweep, Validated
 from untrue.lab.store import Store
 from untrue.metrics import Interval
 from untrue.report.compare.settings import COST, TOTAL, Comparison, above, below, decided, named
@@ -158,26 +158,48 @@ def test_clear_dominance_needs_a_paired_interval_beyond_zero(
                 assert other not in near
 
 
-def test_a_setting_is_picked_without_the_repetition_it_is_scored_on(
-    tmp_path: Path, fill: Fill
-) -> None:
-    # alpha 0.9 is lucky once, in repetition 2, where it must not be taken for it.
+def test_a_setting_is_picked_by_its_validation_examples_alone(tmp_path: Path, fill: Fill) -> None:
+    # On the test examples alpha 0.9 is the better one in every repetition.
     errors = {
         ("cross-entropy", 0.0, "argmax"): [(5, 5)] * 3,
         ("bilinear", 0.5, "argmax"): [(8, 2)] * 3,
-        ("bilinear", 0.9, "argmax"): [(9, 3), (9, 3), (0, 0)],
+        ("bilinear", 0.9, "argmax"): [(9, 1)] * 3,
     }
-    methods = ("ce", "bilinear")
-    fill(tmp_path, PAIR, costly_cell, methods=methods, change=exactly(errors))
+    before = {0.0: [0.9] * 3, 0.5: [0.3, 0.3, 0.5], 0.9: [0.4, 0.2, 0.4]}
+
+    def change(result: RunResult) -> RunResult:
+        cost = before[result.config.alpha][result.config.seed]
+        seen = (Validated("argmax", 0.1, cost),)
+        return dataclasses.replace(exactly(errors)(result), validated=seen)
+
+    fill(tmp_path, PAIR, costly_cell, methods=("ce", "bilinear"), change=change)
     comparison = compared(tmp_path)
     picked = comparison.pick("bilinear")
-    assert [picked.by_seed[seed].alpha for seed in range(3)] == [0.9, 0.9, 0.5]
-    assert comparison.picked_values(picked, COST) == pytest.approx({0: 0.39, 1: 0.39, 2: 0.28})
-    assert not picked.alone
-    # Looking at all three, alpha 0.9 seems the best: (0.39 + 0.39 + 0) / 3 < 0.28.
-    arms = {arm.alpha: comparison.value(arm, COST) for arm in comparison.of("bilinear")}
-    assert arms[0.9] == pytest.approx(0.26)
-    assert arms[0.9] < arms[0.5] < 0.39
+    assert [picked.by_seed[seed].alpha for seed in range(3)] == [0.5, 0.9, 0.9]
+    assert sorted(picked.settings.values()) == [1, 2]
+    assert comparison.picked_values(picked, COST) == pytest.approx({0: 0.28, 1: 0.19, 2: 0.19})
+
+
+def test_repetitions_that_draw_their_test_part_have_wider_intervals(
+    tmp_path: Path, fill: Fill
+) -> None:
+    drawn = dataclasses.replace(PAIR, train_images=400, drawn_test=True)
+    widths = {}
+    for name, info in (("own", PAIR), ("drawn", drawn)):
+        methods = ("ce", "bilinear")
+        fill(tmp_path / name, info, costly_cell, methods=methods, repetitions=4)
+        comparison = compared(tmp_path / name)
+        picked = comparison.pick("bilinear")
+        found = (
+            comparison.picked_mean(picked, COST),
+            comparison.picked_change(picked, COST),
+            comparison.arms.mean(comparison.settings[0], COST),
+            comparison.all.change(comparison.settings[0], TOTAL, to=comparison.reference),
+        )
+        widths[name] = [each.high - each.low for each in found if each is not None]
+    assert len(widths["own"]) == 4
+    # sqrt((1 / 4 + 100 / 400) / (1 / 4))
+    assert np.array(widths["drawn"]) == pytest.approx(np.sqrt(2.0) * np.array(widths["own"]))
 
 
 def test_all_are_judged_on_the_repetitions_they_share(
@@ -217,7 +239,6 @@ def test_without_calibration_the_raw_decision_is_the_reference(tmp_path: Path, f
     assert change is not None
     assert change.value == pytest.approx(-0.01)
     assert not below(change)
-    assert comparison.pick("bilinear").alone
 
 
 def test_an_interval_without_width_is_no_evidence() -> None:

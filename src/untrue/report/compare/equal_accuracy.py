@@ -10,6 +10,8 @@ from untrue.report.compare.settings import (
     CE,
     COST,
     TOTAL,
+    VALIDATION_COST,
+    VALIDATION_ERROR,
     Comparison,
     below,
     method,
@@ -21,7 +23,6 @@ from untrue.report.runs.arms import Arm
 
 # Percentage points of accuracy that may be lost, against the most probable class of plain ce.
 TOLERANCES = (0.0, 0.5, 1.0)
-ERROR_BEFORE, COST_BEFORE = "validation_error_pct", "validation_cost"
 # Rounding of a share is no lost accuracy.
 ROUNDING = 1e-9
 
@@ -33,9 +34,9 @@ def chosen(comparison: Comparison, loss: str, points: float) -> dict[int, Arm]:
     if plain is None:
         return {}
     arms = comparison.arms
-    limits = arms.by_seed(plain, ERROR_BEFORE)
-    errors = {arm: arms.by_seed(arm, ERROR_BEFORE) for arm in (plain, *comparison.of(loss))}
-    costs = {arm: arms.by_seed(arm, COST_BEFORE) for arm in errors}
+    limits = arms.by_seed(plain, VALIDATION_ERROR)
+    errors = {arm: arms.by_seed(arm, VALIDATION_ERROR) for arm in (plain, *comparison.of(loss))}
+    costs = {arm: arms.by_seed(arm, VALIDATION_COST) for arm in errors}
     if not any(errors[arm] for arm in comparison.of(loss)):
         return {}
     found = {}
@@ -50,6 +51,7 @@ def equal_accuracy_table(comparison: Comparison) -> Table | None:
     """The cost of each method by the accuracy it may lose; None without validation numbers."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
+    overlap = comparison.overlap
     for points in TOLERANCES:
         free = chosen(comparison, CE, points)
         if not free:
@@ -69,9 +71,9 @@ def equal_accuracy_table(comparison: Comparison) -> Table | None:
                 (
                     points,
                     "ce, free rule" if loss == CE else method(loss),
-                    mean_interval(costs.values()),
-                    None if loss == CE else paired_interval(costs, base),
-                    paired_interval(_values(comparison, picked, TOTAL), before),
+                    mean_interval(costs.values(), overlap=overlap),
+                    None if loss == CE else paired_interval(costs, base, overlap=overlap),
+                    paired_interval(_values(comparison, picked, TOTAL), before, overlap=overlap),
                     _settings(picked),
                 )
             )
@@ -107,8 +109,8 @@ def equal_accuracy_sentence(comparison: Comparison) -> str:
             return ""
         better = []
         for loss in comparison.methods:
-            picked = chosen(comparison, loss, points)
-            if picked and below(paired_interval(_values(comparison, picked, COST), base)):
+            costs = _values(comparison, chosen(comparison, loss, points), COST)
+            if below(paired_interval(costs, base, overlap=comparison.overlap)):
                 better.append(method(loss))
         parts.append(f"{', '.join(better) or 'none'} at {points:g} points")
     if len(comparison.seeds) == 1:

@@ -1,4 +1,4 @@
-"""The settings of a comparison, which of them dominate others, and a fair pick of a strength.
+"""The settings of a comparison, which of them dominate others, and the pick of a strength.
 
 A *setting* is an `Arm`: a method, its strength and its decision rule. The reference is `ce+cost`:
 plain cross-entropy decided by least expected cost, from calibrated probabilities where there are
@@ -15,11 +15,13 @@ from functools import cached_property
 from untrue.lab.records import PenaltySpec
 from untrue.losses import registry
 from untrue.metrics import Interval
-from untrue.metrics.intervals import mean_interval, paired_interval
+from untrue.metrics.intervals import CONFIDENCE, mean_interval, paired_interval
 from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.rows import Collected
 
 TOTAL, COST = "total_error_pct", "expected_cost"
+# Of the validation examples, by which settings are chosen.
+VALIDATION_ERROR, VALIDATION_COST = "validation_error_pct", "validation_cost"
 CE = registry.CROSS_ENTROPY
 DECISIONS = {
     "argmax": "most probable",
@@ -67,16 +69,18 @@ COSTLY = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picked:
-    """A method with its setting picked without looking at the repetition it is scored on.
+    """A method with the setting that stands for each repetition, picked without its test examples.
 
-    settings: how often each was picked. by_seed: the setting that stands for each repetition.
-    alone: there is one repetition only, so it was picked by the same numbers that score it.
+    A repetition whose validation examples were not scored has none.
     """
 
     method: str
-    settings: Counter[Arm]
     by_seed: dict[int, Arm]
-    alone: bool
+
+    @property
+    def settings(self) -> Counter[Arm]:
+        """How often each setting was picked."""
+        return Counter(self.by_seed.values())
 
 
 class Comparison:
@@ -90,13 +94,15 @@ class Comparison:
 
     def __init__(self, collected: Collected) -> None:
         self.collected = collected
-        self.all = Arms(collected.rows)
+        self.overlap = collected.overlap
+        self.all = Arms(collected.rows, overlap=self.overlap)
         by_setting = {arm: set(self.all.by_seed(arm, TOTAL)) for arm in self.all.select()}
         self.seeds = _shared(by_setting.values())
         kept = {arm for arm, seeds in by_setting.items() if seeds >= self.seeds}
         self.settings = [arm for arm in by_setting if arm in kept]
         self.behind = [arm for arm in by_setting if arm not in kept]
-        self.arms = Arms(row for row in collected.rows if row.seed in self.seeds)
+        judged = (row for row in collected.rows if row.seed in self.seeds)
+        self.arms = Arms(judged, overlap=self.overlap)
         self._edges: dict[str, tuple[list[Arm], list[Arm]]] = {}
 
     @cached_property
@@ -160,18 +166,14 @@ class Comparison:
         return [a for a in self.settings if a.loss == loss and decision in (None, a.decision)]
 
     def pick(self, loss: str) -> Picked:
-        """The setting of a loss with the least expected cost, fairly.
-
-        For each repetition the setting with the lowest mean expected cost over the *other*
-        repetitions is taken and scored on this one, so a setting that was lucky once gains
-        nothing by it. (Repetitions may share test examples; that is not undone.)
-        """
-        costs = {arm: self.arms.by_seed(arm, COST) for arm in self.of(loss)}
+        """Of each repetition the setting of a loss that costs least on its validation examples."""
+        costs = {arm: self.arms.by_seed(arm, VALIDATION_COST) for arm in self.of(loss)}
         by_seed = {}
         for seed in sorted(self.seeds):
-            others = self.seeds - {seed} or {seed}
-            by_seed[seed] = min(costs, key=lambda arm: sum(costs[arm][s] for s in others))
-        return Picked(loss, Counter(by_seed.values()), by_seed, alone=len(self.seeds) == 1)
+            known = {arm: found[seed] for arm, found in costs.items() if seed in found}
+            if known:
+                by_seed[seed] = min(known, key=known.__getitem__)
+        return Picked(loss, by_seed)
 
     def picked_values(self, picked: Picked, measure: str) -> dict[int, float]:
         """A measure by repetition."""
@@ -181,17 +183,23 @@ class Comparison:
         return {seed: value for seed, value in found.items() if value is not None}
 
     def picked_mean(self, picked: Picked, measure: str) -> Interval | None:
-        return mean_interval(self.picked_values(picked, measure).values())
+        return mean_interval(self.picked_values(picked, measure).values(), overlap=self.overlap)
 
     def picked_change(
-        self, picked: Picked, measure: str, *, to: Arm | None = None
+        self,
+        picked: Picked,
+        measure: str,
+        *,
+        to: Arm | None = None,
+        confidence: float = CONFIDENCE,
     ) -> Interval | None:
         """Paired difference to `ce+cost`, or to another setting."""
         base = to or self.reference
         if base is None:
             return None
         before = self.arms.by_seed(base, measure)
-        return paired_interval(self.picked_values(picked, measure), before)
+        after = self.picked_values(picked, measure)
+        return paired_interval(after, before, confidence, overlap=self.overlap)
 
     def dominates(self, one: Arm, other: Arm, measure: str, *, clearly: bool = False) -> bool:
         """Whether `one` is at least as good in total error and `measure`, and better in one.

@@ -1,4 +1,4 @@
-"""Tables of a comparison: each method fairly picked, every setting, and the seconds."""
+"""Tables of a comparison: each method at its best, every setting, and the seconds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def columns(comparison: Comparison) -> tuple[Column, ...]:
 
 
 def methods_table(comparison: Comparison) -> Table:
-    """One row per method, its setting picked by the other repetitions."""
+    """One row per method, its setting picked by the validation examples."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
     for arm in (arm for arm in comparison.of(CE) if arm.cost_share is None):
@@ -49,13 +49,15 @@ def methods_table(comparison: Comparison) -> Table:
         changes = [comparison.picked_change(picked, m) for m in measures]
         rows.append((method(loss), *_woven(means, changes), picks(picked)))
     how = (
-        "With one repetition each method's best setting is picked by the very test examples it is "
-        "scored on, which makes it look better than it is."
-        if len(comparison.seeds) == 1
-        else "Each method's strength and decision are those with the least expected cost on the "
-        "other repetitions, so a lucky setting gains nothing; in brackets how often each was "
-        "taken. Of many methods about one in forty looks better beyond its interval by chance."
+        "Each method's strength and decision are the cheapest on the validation examples of each "
+        "repetition; in brackets how often each was taken."
     )
+    if len(comparison.seeds) > 1 and comparison.methods:
+        how += (
+            " Each interval is for one comparison: if no method were better than ce+cost, "
+            f"at least one of {len(comparison.methods)} would still look better by chance in up to "
+            f"{min(100.0, 2.5 * len(comparison.methods)):.0f} % of such studies."
+        )
     return Table(
         title="Each method at its best, against ce+cost",
         see=" ".join(filter(None, (how, _intervals(comparison), comparison.costly.note))),
@@ -204,7 +206,8 @@ def _intervals(comparison: Comparison) -> str:
     )
     if len(comparison.seeds) == 1:
         return f"One repetition, so no intervals. {free}"
-    return f"Means with 95 % intervals (Student t). {free}"
+    wider = ", wider because repetitions share examples" if comparison.overlap else ""
+    return f"Means with 95 % intervals (Student t{wider}). {free}"
 
 
 def _middle(cell: Cell) -> Cell:

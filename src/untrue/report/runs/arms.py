@@ -55,9 +55,13 @@ class Arm:
 
 
 class Arms:
-    """The arms of one sweep, with means and paired differences of any measure of `Row`."""
+    """The arms of one sweep, with means and paired differences of any measure of `Row`.
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    overlap: of the repetitions, as in `mean_interval`.
+    """
+
+    def __init__(self, rows: Iterable[Row], *, overlap: float = 0.0) -> None:
+        self._overlap = overlap
         self._rows: dict[Arm, dict[int, Row]] = {}
         names = [field.name for field in dataclasses.fields(Arm)]
         for row in rows:
@@ -94,14 +98,15 @@ class Arms:
 
     def mean(self, arm: Arm, measure: str) -> Interval | None:
         """Mean and interval over the repetitions; None when there are none."""
-        return mean_interval(self.by_seed(arm, measure).values())
+        return mean_interval(self.by_seed(arm, measure).values(), overlap=self._overlap)
 
     def change(self, arm: Arm, measure: str, *, to: Arm | None = None) -> Interval | None:
         """Difference to the baseline (or to `to`) of the same repetition: mean and interval."""
         base = to or self.baseline(arm)
         if base == arm:
             return None
-        return paired_interval(self.by_seed(arm, measure), self.by_seed(base, measure))
+        after, before = (self.by_seed(each, measure) for each in (arm, base))
+        return paired_interval(after, before, overlap=self._overlap)
 
     def by_seed(self, arm: Arm, measure: str) -> dict[int, float]:
         """The measure by repetition."""

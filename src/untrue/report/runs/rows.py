@@ -139,6 +139,11 @@ class Collected:
         return max(0, self.sweep.expected - len(self.sweep.configs))
 
     @property
+    def overlap(self) -> float:
+        """Of the repetitions, as in `mean_interval`: where each draws its own test part."""
+        return self.info.test_images / self.info.train_images if self.info.drawn_test else 0.0
+
+    @property
     def kind(self) -> Kind:
         """Which chapter shows it."""
         if self.sweep.experiment == "compare":
