@@ -187,8 +187,8 @@ def test_committed_tables_are_of_the_rows_beside_them() -> None:
     for place, rows in found.items():
         free = [r for r in rows if (r["loss"], r["decision"]) == (CROSS_ENTROPY, CALIBRATED)]
         mean = sum(float(r["expected_cost"]) for r in free) / len(free)
-        (table,) = place.glob("*-methods.md")
-        (line,) = [line for line in table.read_text().splitlines() if "**ce+cost**" in line]
-        shown = line.split("|")[2].strip(" *").split(" ")[0]
+        (table,) = place.glob("*-settings.md")
+        (line,) = [line for line in table.read_text().splitlines() if "| **ce** |" in line]
+        shown = line.split("|")[4].strip(" *").split(" ")[0]
         digits = len(shown.split(".")[1])
         assert float(shown) == pytest.approx(mean, abs=0.51 * 10**-digits), place.name
