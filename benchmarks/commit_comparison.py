@@ -1,9 +1,11 @@
-"""Put a finished comparison into the documentation: its rows, tables, figures and finding.
+"""Put a finished comparison into the documentation: its runs, rows, tables, figures and finding.
 
     python -m benchmarks.commit_comparison RUNS NAME
 
 RUNS is the directory of `untrue compare --out RUNS`, NAME the folder below docs/comparison. The
-tables of docs/comparison.md are written again from what is then there (`benchmarks.recipes`).
+tables of docs/comparison.md are written again from what is then there (`benchmarks.recipes`). The
+runs that are kept can be added to: `untrue merge docs/comparison/NAME --out RUNS`, then `untrue
+compare` with more methods, strengths or repetitions.
 """
 
 from __future__ import annotations
@@ -11,18 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shlex
 import shutil
+import tempfile
 from pathlib import Path
 
 from benchmarks import recipes
+from benchmarks.kept_runs import keep_runs, without_places
 from benchmarks.recipe_studies import COMPARED
 from benchmarks.shown_comparisons import FINDING
 from untrue.errors import ArgumentError
-from untrue.lab.warm import BASELINE
-
-# Where things are on one machine is of no use on another.
-PLACES = {"--data-dir": "DATA", "--out": "DIR", "--start-from": "NETWORKS"}
+from untrue.lab.store import FILE
 
 
 def main() -> None:
@@ -47,6 +47,8 @@ def put(runs: Path, name: str, docs: Path = COMPARED) -> Path:
     place, made = docs / name, docs / f"{name}.partial"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as place_of_runs:
+        shutil.copyfile(keep_runs(runs, Path(place_of_runs)), made / FILE)
     for file in (
         runs / "rows.csv",
         *sorted((runs / "tables").glob("*.md")),
@@ -57,26 +59,6 @@ def put(runs: Path, name: str, docs: Path = COMPARED) -> Path:
     (made / FINDING).write_text(text)
     shutil.rmtree(place, ignore_errors=True)
     return made.rename(place)
-
-
-def without_places(command: str) -> str:
-    """A command with other words for where data and results are.
-
-    >>> without_places("untrue compare --data german --start-from baseline --out /tmp/x")
-    'untrue compare --data german --start-from baseline --out DIR'
-    """
-    words = shlex.split(command)
-    for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in PLACES and equals:
-            words[at] = f"{name}={_place(name, value)}"
-        elif name in PLACES and at + 1 < len(words):
-            words[at + 1] = _place(name, words[at + 1])
-    return shlex.join(words)
-
-
-def _place(option: str, value: str) -> str:
-    return value if value == BASELINE else PLACES[option]
 
 
 if __name__ == "__main__":

@@ -13,21 +13,16 @@ and a sweep that is not finished continues from them:
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from pathlib import Path
 
-from benchmarks.commit_comparison import without_places
+from benchmarks.kept_runs import keep_runs
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from benchmarks.record import RESULTS
-from untrue.lab.merging import merge
-from untrue.lab.store import FILE, Store
 from untrue.metrics.intervals import Interval, mean_interval, paired_interval
 from untrue.report.sweep.published import published_value
 
@@ -66,19 +61,6 @@ def keep(store: Path, folder: Path) -> None:
             *report.glob("figures/*.png"),
         ]:
             shutil.copyfile(path, folder / path.name)
-
-
-def keep_runs(store: Path, place: Path) -> Path:
-    """The file of the runs, with no word about where things were on this machine."""
-    merge([store], place, results_only=True)
-    with Store.write(place) as kept:
-        for sweep in kept.sweeps():
-            command = without_places(sweep.command)
-            kept.add_sweep(dataclasses.replace(sweep, command=command))
-    with closing(sqlite3.connect(place / FILE)) as db:
-        db.execute("PRAGMA journal_mode = DELETE")  # one file, also while it is read
-        db.execute("VACUUM")  # what was replaced is not in it any more
-    return place / FILE
 
 
 def zones(rows: Sequence[Row]) -> str:

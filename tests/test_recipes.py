@@ -10,8 +10,10 @@ import pytest
 from benchmarks import chosen_strengths, commit_comparison, recipes, shown_comparisons
 from benchmarks.pages import NOT_YET, read
 from benchmarks.recipe_studies import COMPARED, FREE, Recipe, Study, compared, recommended
+from tests.lab.test_store import INFO, RESULT
 
 from untrue.errors import ArgumentError
+from untrue.lab.store import Store
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.intervals import Interval
 
@@ -149,6 +151,9 @@ def runs(tmp_path: Path) -> Path:
     command = "untrue compare --data german --data-dir '/home/me/my data' --out=/tmp/x --seed 1"
     sweep = {"done": 2, "expected": 2, "command": command, "finding": "None wins."}
     (place / "report.json").write_text(json.dumps({"sweeps": [sweep]}))
+    with Store.write(place) as store:
+        store.add_dataset(INFO)
+        store.add(RESULT)
     return place
 
 
@@ -158,7 +163,7 @@ def test_a_comparison_is_put_into_the_documentation_whole(runs: Path, tmp_path: 
     (docs / "german" / "old.md").write_text("old")
     place = commit_comparison.put(runs, "german", docs)
     assert sorted(file.name for file in place.iterdir()) == [
-        *("a.png", "compare-german-methods.md", "finding.md", "rows.csv")
+        *("a.png", "compare-german-methods.md", "finding.md", "rows.csv", "runs.sqlite")
     ]
     assert [file.name for file in docs.iterdir()] == ["german"]
     text = shown_comparisons.shown("german", docs)
