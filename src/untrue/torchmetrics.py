@@ -21,7 +21,7 @@ from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import Groups, to_numpy
 from untrue.metrics.priors import Priors
-from untrue.metrics.zones import Zone, is_penalty
+from untrue.metrics.zones import Zone, in_class_order, is_penalty
 from untrue.optional import missing
 from untrue.penalty import Penalty
 
@@ -120,7 +120,9 @@ class ZoneErrors(ConfusionMetric):
         ignore_index: int | None = None,
         **options: Any,
     ) -> None:
-        kept: Any = zone if is_penalty(zone) or hasattr(zone, "dtype") else list(_iterable(zone))
+        kept = in_class_order(zone, classes)
+        if not is_penalty(kept) and not hasattr(kept, "dtype"):
+            kept = list(_iterable(kept))
         if n_classes is None and classes is not None:
             n_classes = len(classes)
         elif n_classes is None and is_penalty(kept):

@@ -6,6 +6,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,6 +101,13 @@ def test_the_zone_may_be_given() -> None:
         np.testing.assert_array_equal(
             Budget.parse("zone <= 1%").resolve(RULES, zone=zone).mask(), cells
         )
+    turned = CLASSES[::-1]
+    for by_name in (
+        Penalty.from_zone([("car", "bus"), ("cat", "car")], classes=turned),
+        pd.DataFrame(cells[::-1, ::-1], index=turned, columns=turned),
+    ):
+        resolved = Budget.parse("zone <= 1%").resolve(RULES, zone=by_name)
+        np.testing.assert_array_equal(resolved.mask(), cells)
     costliest = Budget.parse("zone <= 1%").resolve(RULES, zone_above=3.0)
     np.testing.assert_array_equal(costliest.mask(), RULES.matrix() > 3)
 
@@ -297,7 +305,12 @@ def test_many_classes_make_no_matrix() -> None:
         ("zone <= 1%", {"zone_above": 20.0}, "none of its mistakes costs more than 20"),
         ("zone <= 1%", {"zone_above": -1.0}, "`zone_above` must be a cost of 0 or more; got -1"),
         ("zone <= 1%", {"zone": []}, "`zone` is empty"),
-        ("zone <= 1%", {"zone": Penalty.from_ordinal(3)}, "for 3 classes, the penalty for 4"),
+        ("zone <= 1%", {"zone": Penalty.from_ordinal(3)}, "the 4 classes of the data; it is"),
+        (
+            "zone <= 1%",
+            {"zone": Penalty.equal(["car", "bus", "cat", "cow"])},
+            "Budget 'zone <= 1%': `zone`, as a penalty: The penalty has no class 'dog'",
+        ),
         ("zone <= 1%", {"zone": [(0, 1)], "zone_above": 2.0}, "`zone` or `zone_above`, not both"),
         ("zone <= 1 error", {"examples": 0}, "`examples` must be at least 1; got 0"),
     ],

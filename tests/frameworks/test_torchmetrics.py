@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from torchmetrics import MetricCollection
@@ -46,6 +47,10 @@ CASES: dict[str, tuple[Any, Callable[[Any], float]]] = {
     "zone by names": (
         ZoneErrors(iter([("car", "cat")]), classes=NAMES),
         lambda cm: metrics.zone_errors(cm, [(0, 2)]),
+    ),
+    "zone by a table": (
+        ZoneErrors(pd.DataFrame(MASK.numpy(), index=NAMES, columns=NAMES), classes=NAMES[::-1]),
+        lambda cm: metrics.zone_errors(cm, MASK.flip(0, 1)),
     ),
     "severity": (MistakeSeverity(TREE), lambda cm: metrics.mistake_severity(cm, TREE)),
     "coarse error": (

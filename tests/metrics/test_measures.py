@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -183,6 +184,17 @@ def test_a_zone_is_a_penalty_a_mask_or_pairs_by_index_or_name() -> None:
         assert metrics.zone_errors(cm, zone) == expected
     by_name = [("lion", "wolf"), ("fox", "lynx")]
     assert metrics.zone_errors(cm, by_name, classes=NAMES) == expected
+    turned = NAMES[::-1]
+    for named in (
+        Penalty.from_zone(by_name, turned),
+        pd.DataFrame(mask[::-1, ::-1], index=turned, columns=turned),
+    ):
+        assert metrics.zone_errors(cm, named, classes=NAMES) == expected
+        assert metrics.zone_share(cm, named, classes=NAMES) == metrics.zone_share(cm, mask)
+        found = metrics.summary(cm, zone=named, penalty=Penalty.equal(NAMES))
+        assert found.zone_errors == expected
+        numbered = metrics.summary(cm[::-1, ::-1], zone=named, penalty=Penalty.equal(K))
+        assert numbered.zone_errors == expected, "numbers are no names: by position"
     assert metrics.zone_errors(cm, []) == 0
     assert metrics.zone_errors(cm, np.zeros((K, K), bool)) == 0
 
@@ -220,6 +232,10 @@ def test_numbers_of_two_classes_are_pairs_and_booleans_a_mask() -> None:
         (
             Penalty.from_zone([(0, 1)], 3),
             "`zone` must be about the 5 classes of the data; it is ab",
+        ),
+        (
+            Penalty.equal([*NAMES[:-1], "cow"]),
+            f"`zone`, as a penalty: The penalty has no class '{NAMES[-1]}'",
         ),
     ],
 )

@@ -62,6 +62,11 @@ def test_a_zone_may_be_empty_and_a_mask_may_go_without_names() -> None:
         (["cd"], NAMES, "A mistake is a .* pair; got 'cd'"),
         (MASK[:2], NAMES, r"A zone mask must be square; got shape \(2, 3\)"),
         (MASK, NAMES[:2], "The mask is for 3 classes, but 2 are named"),
+        (
+            pd.DataFrame(MASK, index=NAMES, columns=NAMES),
+            NAMES[::-1],
+            "The table is for the classes cat, dog, owl, but `classes` has owl, dog, cat: leave",
+        ),
         (MASK.astype(int), NAMES, "A zone mask must hold booleans; got int64"),
         (MASK.astype(float), NAMES, "A zone mask must hold booleans; got float64"),
         (np.array([[0, 1], [0, 0]]), None, "needs `classes`.* boolean by `mask != 0`"),

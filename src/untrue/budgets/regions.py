@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from untrue.errors import ArgumentError, listed, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.hierarchy.super_classes import super_level
 from untrue.metrics.inputs import class_indices, read_groups
-from untrue.metrics.zones import Zone, is_penalty
+from untrue.metrics.zones import Zone, in_class_order, is_penalty
 from untrue.penalty import Penalty, RulesPenalty, TreePenalty
 from untrue.penalty.zone import zone_penalty, zone_threshold
 
@@ -155,13 +155,11 @@ def own_zone(penalty: Penalty, above: float | None, shown: str) -> Penalty:
 
 def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
     """Ones in a zone given as a penalty, a mask or pairs."""
-    given: Any = zone
+    try:
+        given = in_class_order(zone, penalty.classes)
+    except ArgumentError as error:
+        raise ArgumentError(f"{shown}: {error}") from None
     if is_penalty(given):
-        if given.n_classes != penalty.n_classes:
-            raise ArgumentError(
-                f"{shown}: `zone` is for {given.n_classes} classes, the penalty for "
-                f"{penalty.n_classes}."
-            )
         if given.greatest <= 0:
             raise ArgumentError(f"{shown}: `zone` is empty: it has no cell that costs anything.")
         return own_zone(given, None, shown)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import BoolArray
 from untrue.checks import is_tensor
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, PenaltyError
 from untrue.metrics.confusion import Cells
 from untrue.metrics.inputs import check_n_classes, class_indices, to_numpy
+from untrue.penalty import Penalty
+from untrue.penalty.stated import is_table, penalty_over
 from untrue.penalty.zone import in_zone as penalty_zone
-
-if TYPE_CHECKING:
-    from untrue.penalty import Penalty
 
 Zone: TypeAlias = "Penalty | npt.ArrayLike | Iterable[tuple[Any, Any]]"
 
@@ -26,19 +25,37 @@ def is_penalty(value: Any) -> bool:
     return hasattr(value, "cost") and hasattr(value, "n_classes")
 
 
+def in_class_order(zone: Any, classes: Sequence[str] | None) -> Any:
+    """A penalty, or a table of booleans, by its class names in the order of `classes`.
+
+    By position where one of the two has no names of its own. Pairs and other masks: as they are.
+    """
+    given = Penalty.from_zone(zone) if is_table(zone) else zone
+    if classes is None or not is_penalty(given):
+        return given
+    check_n_classes(given.n_classes, len(classes), "zone")
+    numbered = list(classes) == [str(i) for i in range(len(classes))]
+    if numbered and set(given.classes).isdisjoint(classes):
+        return given
+    try:
+        return penalty_over(given, classes)
+    except PenaltyError as error:
+        raise ArgumentError(f"`zone`, as a penalty: {error}") from None
+
+
 def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> BoolArray:
     """Which cells lie in the zone.
 
     `zone` is a penalty (its zone: what costs more than the cheapest mistake that costs anything, or
     all that costs anything if all of it costs the same), a boolean mask of shape (k, k), or
-    (true, predicted) pairs of indices, or of names where `classes` lists them.
+    (true, predicted) pairs of indices, or of names where `classes` lists them. A penalty or a table
+    goes by its names then, too.
     """
     k = cells.n_classes
-    if is_penalty(zone):
-        penalty: Any = zone
-        check_n_classes(penalty.n_classes, k, "zone")
-        return penalty_zone(penalty, cells.true, cells.predicted)
-    given: Any = zone
+    given = in_class_order(zone, classes)
+    if is_penalty(given):
+        check_n_classes(given.n_classes, k, "zone")
+        return penalty_zone(given, cells.true, cells.predicted)
     array = to_numpy(given) if is_tensor(given) or hasattr(given, "dtype") else None
     if array is None:
         if not isinstance(given, Iterable):

@@ -52,21 +52,14 @@ def _square(
     matrix: Any, classes: Sequence[str] | None, what: str
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """A square table as numbers, and the names of its classes."""
-    names = _table_names(matrix)
-    if names is not None:
-        if classes is not None and list(classes) != names:
-            raise PenaltyError(
-                f"The table is for the classes {_shown(names)}, but `classes` has "
-                f"{_shown(classes)}: leave one of them out."
-            )
-        classes = names
+    named = _named(matrix, classes)
     _refuse_other_forms(matrix, what)
     costs = real_numbers(matrix, what)
     if not costs.size:
         raise PenaltyError(f"{what} needs at least one class; this one is empty.")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
         raise PenaltyError(f"{what} must be square; got shape {costs.shape}.")
-    found = check_classes(len(costs) if classes is None else classes)
+    found = check_classes(len(costs) if named is None else named)
     if len(found) != len(costs):
         raise PenaltyError(
             f"The matrix has shape {costs.shape}, but {len(found)} classes are named."
@@ -87,6 +80,20 @@ def _refuse_other_forms(given: Any, what: str) -> None:
     else:
         return
     raise PenaltyError(f"{what} is a table; got {found}")
+
+
+def _named(table: Any, classes: Sequence[str] | int | None) -> Sequence[str] | int | None:
+    """`classes`, or the names that a table carries; where there are both they must agree."""
+    names = _table_names(table)
+    if names is None:
+        return classes
+    given = names if classes is None else list(check_classes(classes))
+    if given != names:
+        raise PenaltyError(
+            f"The table is for the classes {_shown(names)}, but `classes` has {_shown(given)}: "
+            "leave one of them out."
+        )
+    return names
 
 
 def _table_names(table: Any) -> list[str] | None:
@@ -224,8 +231,8 @@ def from_zone(
     if mask is not None:
         if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
             raise PenaltyError(f"A zone mask must be square; got shape {mask.shape}.")
-        classes = _table_names(pairs_or_mask) if classes is None else classes
-        names = check_classes(len(mask) if classes is None else classes)
+        named = _named(pairs_or_mask, classes)
+        names = check_classes(len(mask) if named is None else named)
         if len(names) != len(mask):
             raise PenaltyError(f"The mask is for {len(mask)} classes, but {len(names)} are named.")
         cells = np.argwhere(mask)
