@@ -12,7 +12,7 @@ import torch
 
 from untrue import Penalty, metrics
 from untrue.errors import ArgumentError
-from untrue.metrics import bootstrap, resampling, total_error
+from untrue.metrics import bootstrap, ece, resampling, total_error
 
 
 def test_the_interval_of_a_rate_has_the_width_of_its_standard_error() -> None:
@@ -125,3 +125,13 @@ def test_an_interval_reads_as_a_number_with_its_ends() -> None:
 def test_bad_arguments_are_named(data: Any, options: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         bootstrap(total_error, *data, **options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_probabilities_of_half_precision_are_taken_as_their_measure_takes_them(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    probs = torch.from_numpy(rng.dirichlet(np.ones(5), 200)).to(dtype)
+    true = torch.from_numpy(rng.integers(5, size=200))
+    found = bootstrap(ece, probs, true, resamples=20)
+    assert found.value == ece(probs, true)
+    assert found.low < found.high

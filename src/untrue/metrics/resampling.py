@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import ArrayOrTensor, FloatArray, IntArray
-from untrue.checks import MOST_RESAMPLES, check_count, check_number
+from untrue.checks import MOST_RESAMPLES, check_count, check_number, is_tensor
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, read_confusion
 from untrue.metrics.inputs import BLOCK_VALUES, check_same_length, to_numpy
@@ -32,11 +32,12 @@ def bootstrap(
     """A percentile bootstrap interval for `measure(*data)`. (Efron, 1979.)
 
     `data` is one confusion matrix (or `Cells`), or arrays with one row per example (`probs, true`).
-    Examples are drawn with replacement, as many as there are. For a confusion matrix that is one
-    draw from a multinomial over its cells: the same distribution, without touching the examples;
-    `measure` is then handed `Cells`, which every measure of this module takes. Resamples for which
-    the measure is nan (no errors, say) are left out. `summary(..., resamples=1000)` gives all its
-    measures their intervals at once, and much faster where there are many classes.
+    Examples are drawn with replacement, as many as there are. `measure` gets tensors of half
+    precision as they are, others as arrays. For a confusion matrix it is one draw from a
+    multinomial over its cells: the same distribution, without touching the examples; `measure` then
+    gets `Cells`, which every measure of this module takes. Resamples for which the measure is nan
+    (no errors, say) are left out. `summary(..., resamples=1000)` gives all its measures their
+    intervals at once, and much faster where there are many classes.
 
     ECE is never negative, so noise can only raise it, and once more in each resample: its interval
     tends to lie too high when there are few examples.
@@ -61,7 +62,8 @@ def bootstrap(
         for i, drawn in enumerate(draws):
             values[i] = measure(drawn)
         return percentile_interval(float(measure(cells)), values, confidence)
-    arrays = [to_numpy(array) for array in data]
+    # Measures check probabilities by the precision they came in, which an array would not show.
+    arrays = [array if _is_half(array) else to_numpy(array) for array in data]
     if any(array.ndim == 0 for array in arrays):
         raise ArgumentError("`data` must be a confusion matrix or arrays with a row per example.")
     check_same_length(**{f"data[{i}]": array for i, array in enumerate(arrays)})
@@ -198,6 +200,10 @@ def resampled_height(
     scale = 1 / (k * counts.sum())
     blocks = [block @ heights * scale for block in draw_counts(counts, resamples, rng)]
     return float(counts @ heights * scale), np.concatenate([np.empty(0), *blocks])
+
+
+def _is_half(value: Any) -> bool:
+    return is_tensor(value) and value.is_floating_point() and value.element_size() == 2
 
 
 def _is_confusion(value: Any) -> bool:
