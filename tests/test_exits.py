@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -99,6 +100,28 @@ def test_tensors_are_taken_and_one_exit_always_answers() -> None:
     assert set(alone.exits) == {1}
     empty = exit_early([each[:0] for each in probs], COSTS, threshold=0.6, work=WORK)
     assert (len(empty.labels), empty.saved) == (0, 0.0)
+
+
+def test_tables_go_by_the_names_of_their_columns() -> None:
+    probs, labels = drawn(400, sharp=3.0)
+    tables = [pd.DataFrame(each, columns=COSTS.classes).iloc[:, ::-1] for each in probs]
+    found, by_name = (exit_early(each, COSTS, threshold=0.6) for each in (probs, tables))
+    assert np.array_equal(by_name.labels, found.labels)
+    assert np.array_equal(by_name.exits, found.exits)
+    budget = "across groups <= 20%"
+    rules = [find_exit_rule(each, labels, COSTS, budget) for each in (probs, tables)]
+    assert rules[0].threshold == rules[1].threshold > 0
+    assert np.array_equal(rules[0].answer(tables[0], 1)[0], rules[0].answer(probs[0], 1)[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_probabilities_of_half_precision_are_taken_as_decide_takes_them(dtype) -> None:
+    exits, labels = drawn(400, sharp=3.0)
+    probs = [torch.from_numpy(each).to(dtype) for each in exits]
+    assert (probs[-1].double().sum(1) - 1).abs().max() > (1e-3 if dtype == torch.bfloat16 else 0)
+    found = exit_early(probs, COSTS, threshold=0.0)
+    assert np.array_equal(found.labels, decide(probs[-1], COSTS).numpy())
+    assert find_exit_rule(probs, labels, COSTS, "across groups <= 20%").shown
 
 
 def test_answers_may_be_nodes_of_a_tree() -> None:

@@ -19,12 +19,13 @@ from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets import Budget, ResolvedBudget, Verdict, resolve_all, sequence
 from untrue.budgets.family import Counts, Family
 from untrue.budgets.shortfall import shortfall
-from untrue.checks import check_confidence, check_count, check_number, check_seed
+from untrue.checks import check_confidence, check_count, check_number, check_seed, is_tensor
 from untrue.decision import decide
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import check_same_length, read_labels, read_scores, row_blocks, to_numpy
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, Penalty
+from untrue.penalty.prob_columns import in_column_order
 
 # Thresholds on the way from "no example stops early" to "all stop at the first exit".
 STEPS = 40
@@ -76,8 +77,10 @@ class ExitRule:
     def answer(self, probs: Any, number: int) -> tuple[IntArray, FloatArray, BoolArray]:
         """What exit `number` (from 1) answers for probabilities (n, k): labels, the expected
         cost of each, and whether it stops there. All (n,)."""
-        scores = read_scores(probs, "probs", self.penalty.n_classes)
-        labels = np.asarray(decide(scores, self.penalty))
+        given = in_column_order(probs, self.penalty.classes)
+        scores = read_scores(given, "probs", self.penalty.n_classes)
+        # What was given, not `scores`: sums are checked by the precision that they came in.
+        labels = to_numpy(decide(given, self.penalty))
         costs = np.empty(len(labels))
         for rows in row_blocks(*scores.shape):
             expected = np.asarray(self.penalty.expected(scores[rows].astype(np.float64)))
@@ -86,7 +89,7 @@ class ExitRule:
 
     def __call__(self, probs: Sequence[Any], *, work: Sequence[float] | None = None) -> ExitAnswers:
         """Answers from the probabilities of all exits, one (N, k) each, the first exit first."""
-        every = _read_exits(probs, self.penalty.n_classes, self.n_exits)
+        every = _read_exits(probs, self.penalty, self.n_exits)
         n = len(every[0])
         labels, exits, costs = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.empty(n)
         waiting = np.arange(n)
@@ -148,7 +151,8 @@ def exit_early(
 ) -> ExitAnswers:
     """For each example the answer of the first exit whose expected cost is below a threshold.
 
-    probs      of each exit, the first one first: (N, k), rows that sum to 1
+    probs      of each exit, the first one first: (N, k), rows that sum to 1; the columns of tables
+               go by name, as in `decide`
     penalty    what a mistake costs; or `Actions`, such as the nodes of a hierarchy: "some bird"
                from exit 1, where no more is sure
     threshold  in the units of the penalty: 0 asks the last exit for everything, infinity the first
@@ -216,7 +220,7 @@ def find_exit_rule(
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if path_share is not None:
         check_number("path_share", path_share, 0.0, 1.0, ends=False)
-    every = _read_exits(probs, penalty.n_classes, len(probs))
+    every = _read_exits(probs, penalty, len(probs))
     labels = read_labels(target, "target", penalty.n_classes).astype(np.int64)
     check_same_length(probs=every[0], target=labels)
     budgets = _resolved(budget, penalty, len(labels))
@@ -315,7 +319,8 @@ class _Answered:
         return [0.0, *np.unique(np.nextafter(steps, math.inf)).tolist()]
 
 
-def _read_exits(probs: Sequence[Any], n_classes: int, n_exits: int) -> list[Any]:
+def _read_exits(probs: Sequence[Any], penalty: Penalty | Actions, n_exits: int) -> list[Any]:
+    """The probabilities of each exit, (N, k), as arrays or tensors; values unchecked."""
     if not isinstance(probs, list | tuple) or not probs:
         raise ArgumentError(
             "`probs` must be a list with the probabilities of each exit, (N, k); "
@@ -323,7 +328,9 @@ def _read_exits(probs: Sequence[Any], n_classes: int, n_exits: int) -> list[Any]
         )
     if len(probs) != n_exits:
         raise ArgumentError(f"`probs` must have {n_exits} exits; got {len(probs)}.")
-    every = [read_scores(to_numpy(each, "probs"), "probs", n_classes) for each in probs]
+    given = [in_column_order(each, penalty.classes) for each in probs]
+    scores_of = [read_scores(each, "probs", penalty.n_classes) for each in given]
+    every = [g if is_tensor(g) else s for g, s in zip(given, scores_of, strict=True)]
     for number, scores in enumerate(every, start=1):
         if len(scores) != len(every[0]):
             raise ArgumentError(

@@ -7,12 +7,13 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from untrue import Hierarchy
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics import ece, height_at_k, inputs
+from untrue.metrics import ece, height_at_k, inputs, summary
 
 TREE = Hierarchy.from_dict({"r": {"a": {"b": ["0", "1"], "2": []}, "c": ["3", "4", "5"]}})
 K = 6
@@ -77,6 +78,19 @@ def test_height_at_k_looks_at_the_order_alone() -> None:
     probs, true = random_probs(100)
     assert height_at_k(np.log(probs), true, TREE, 3) == height_at_k(probs, true, TREE, 3)
     assert math.isnan(height_at_k(np.empty((0, K)), [], TREE))
+
+
+def test_tables_go_by_the_names_of_their_columns() -> None:
+    probs, true = random_probs(50)
+    tree = Hierarchy.from_groups({"b": ["ox", "cow"], "a": ["emu", "hen", "owl", "kea"]})
+    table = pd.DataFrame(probs, columns=tree.classes).iloc[:, ::-1]
+    assert height_at_k(table, true, tree, 2) == height_at_k(probs, true, tree, 2)
+    cm = np.eye(K, dtype=int)
+    by_name = summary(cm, hierarchy=tree, probs=table, true=true)
+    by_position = summary(cm, hierarchy=tree, probs=probs, true=true)
+    assert (by_name.ece, by_name.height_at_k) == (by_position.ece, by_position.height_at_k)
+    with pytest.raises(ArgumentError, match="has no column of the class 'ox'"):
+        height_at_k(table.rename(columns={"ox": "yak"}), true, tree)
 
 
 def test_blocks_of_rows_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import untrue
-from untrue import BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
+from untrue import Actions, BilinearLoss, Hierarchy, LogBilinearLoss, Penalty
 from untrue.errors import ArgumentError, PenaltyError
 from untrue.losses.bilinear import MixedLoss
 from untrue.penalty import DensePenalty, RulesPenalty, TreePenalty
@@ -54,6 +55,8 @@ def test_expected_is_probabilities_times_matrix(make: Any) -> None:
     single = p.expected(probs.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, wanted, rtol=1e-6, atol=1e-6)
+    table = pd.DataFrame(probs, columns=[f"prob_{name}" for name in p.classes])
+    np.testing.assert_allclose(p.expected(table.iloc[:, ::-1]), wanted, rtol=1e-13, atol=1e-13)
     certain = np.eye(p.n_classes, dtype=np.int64)
     np.testing.assert_allclose(p.expected(certain), p.matrix(), rtol=1e-13, atol=1e-13)
     assert p.expected(certain).dtype == np.float64
@@ -71,7 +74,7 @@ def test_expected_of_a_tensor_is_a_tensor(make: Any) -> None:
     ):
         given_ = probs.to(dtype)
         result = p.expected(given_)
-        assert result.dtype == dtype
+        assert result.dtype == torch.promote_types(dtype, torch.float32)
         np.testing.assert_allclose(result.double(), wanted, rtol=tolerance, atol=tolerance)
         np.testing.assert_array_equal(given_.double(), probs.to(dtype).double())
     assert p.expected(probs[0]).shape == (p.n_classes,)
@@ -79,6 +82,17 @@ def test_expected_of_a_tensor_is_a_tensor(make: Any) -> None:
     certain = p.expected(torch.eye(p.n_classes, dtype=torch.int64))
     assert certain.dtype == torch.float64, "whole numbers must not round the costs"
     np.testing.assert_allclose(certain, p.matrix(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("half", [np.float16, torch.float16])
+def test_expected_costs_may_be_past_what_halves_hold(half: Any) -> None:
+    costs = Penalty.from_rules(["a", "b"], {("a", "b"): 1e6})
+    one = costs.per_example({("b", "a"): [3e5]})
+    actions = Actions.from_penalty(costs, {"ask": 1e7})
+    kind = torch.tensor if isinstance(half, torch.dtype) else np.array
+    probs = kind([[0.5, 0.5]], dtype=half)
+    for penalty, wanted in ((costs, [0.5, 5e5]), (one, [1.5e5, 5e5]), (actions, [0.5, 5e5, 1e7])):
+        assert penalty.expected(probs).tolist() == [wanted]
 
 
 def test_expected_can_be_trained_with_after_inference(make: Any) -> None:

@@ -65,6 +65,15 @@ def test_costs_rows_and_expectations_are_those_of_a_loop(each: ExamplePenalty) -
     np.testing.assert_allclose(each.expected(probs), expected, atol=1e-12)
     tensor = each.expected(torch.from_numpy(probs))
     np.testing.assert_allclose(tensor.numpy(), expected, atol=1e-12)
+    table = pd.DataFrame(probs, columns=NAMES)[NAMES[::-1]]
+    np.testing.assert_allclose(each.expected(table), expected, atol=1e-12)
+    certain = torch.eye(3, dtype=torch.int64)
+    np.testing.assert_allclose(
+        each.take([0, 1, 2]).expected(certain),
+        [own[n].matrix()[n] for n in range(3)],
+        atol=1e-12,
+        err_msg="whole numbers must not round the costs",
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])

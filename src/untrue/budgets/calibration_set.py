@@ -23,10 +23,11 @@ from untrue.metrics.inputs import (
     read_labels,
     to_numpy,
 )
-from untrue.metrics.layouts import class_rows, column_names, in_column_order
+from untrue.metrics.layouts import class_rows
 from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.base import check_classes
+from untrue.penalty.prob_columns import column_names, in_column_order
 from untrue.penalty.stated import has_names, penalty_over, sorted_labels
 
 Answers = Literal["codes", "names", "numbers", "booleans"]

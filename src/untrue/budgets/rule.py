@@ -21,8 +21,8 @@ from untrue.checks import is_tensor
 from untrue.decision import decide
 from untrue.input_files import as_path
 from untrue.metrics.inputs import row_blocks
-from untrue.metrics.layouts import in_column_order
 from untrue.penalty import Penalty
+from untrue.penalty.prob_columns import in_column_order
 
 # Values of a block of probabilities that is calibrated and decided at a time: 32 MB.
 _BLOCK = 2**22

@@ -12,10 +12,11 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics.inputs import check_prob_rows, precision, prob_blocks, read_scores, row_blocks
-from untrue.metrics.layouts import class_rows, in_column_order
+from untrue.metrics.layouts import class_rows
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, ExamplePenalty
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     import torch

@@ -44,9 +44,10 @@ from untrue.metrics.inputs import (
     row_blocks,
     to_numpy,
 )
-from untrue.metrics.layouts import RowLayout, class_rows, in_column_order
+from untrue.metrics.layouts import RowLayout, class_rows
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import ExamplePenalty
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     import torch

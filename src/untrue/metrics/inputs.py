@@ -284,13 +284,14 @@ def read_subset(
     return chosen
 
 
-def check_hierarchy(hierarchy: Any, n_classes: int) -> None:
-    """Check that it is a `Hierarchy`, of as many classes as the data."""
+def check_hierarchy(hierarchy: Any, n_classes: int | None = None) -> None:
+    """Check that it is a `Hierarchy`, of as many classes as the data, if that is known."""
     if not (hasattr(hierarchy, "height") and hasattr(hierarchy, "classes")):
         raise ArgumentError(
             f"`hierarchy` must be an untrue.Hierarchy; got {type(hierarchy).__name__}."
         )
-    check_n_classes(len(hierarchy.classes), n_classes, "hierarchy")
+    if n_classes is not None:
+        check_n_classes(len(hierarchy.classes), n_classes, "hierarchy")
 
 
 def check_n_classes(given: int, expected: int, name: str) -> None:

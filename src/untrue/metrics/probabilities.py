@@ -19,6 +19,7 @@ from untrue.metrics.inputs import (
     read_scores,
     row_blocks,
 )
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -85,7 +86,8 @@ def height_at_k(
 
     `mean over n of (1/k) sum of h(true_n, j) over the k most probable j`, right answers counting
     as height 0. (Bertinetto et al., CVPR 2020: hierarchical distance of the top k.) Only the order
-    of each row matters, so that logits do as well; equal ones are taken in class order.
+    of each row matters, so that logits do as well; equal ones are taken in class order. A table is
+    read by the names of its columns.
     """
     heights = top_heights(probs, true, hierarchy, k)
     return float(heights.mean() / k) if heights.size else float("nan")
@@ -95,7 +97,8 @@ def top_heights(
     probs: ArrayOrTensor, true: ArrayOrTensor, hierarchy: Hierarchy, k: int
 ) -> IntArray:
     """Sum of the heights between the truth and the k most probable classes of each example."""
-    scores = read_scores(probs, "probs")
+    check_hierarchy(hierarchy)
+    scores = read_scores(in_column_order(probs, hierarchy.classes), "probs")
     check_hierarchy(hierarchy, scores.shape[1])
     labels = read_labels(true, "true", scores.shape[1])
     check_same_length(probs=scores, true=labels)

@@ -26,6 +26,7 @@ from untrue.metrics.measures import (
 from untrue.metrics.probabilities import BINS
 from untrue.metrics.resampling import resampled_ece, resampled_height, resampled_ratios
 from untrue.penalty import ExamplePenalty, Penalty
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -137,7 +138,7 @@ def summary(
     hierarchy   gives mistake severity, hierarchical precision, recall and F, and with `probs`
                 height@k for the k of `top` that exist
     subset      gives the accuracy of these (small) classes, and with `groups` their super-class one
-    probs, true go together, (N, k) and (N,): give ECE over `bins`
+    probs, true go together, (N, k) and (N,): give ECE over `bins`. A table's columns go by name
     classes     names in class order, for zone, groups and subset; else of penalty or hierarchy
     abstained   how many examples were not answered and so are not in `cm`
     resamples   0, or how many bootstrap resamples to draw for `intervals` (see `bootstrap`)
@@ -180,6 +181,7 @@ def summary(
             drawn["zone_errors"] = np.rint(drawn.pop("zone_rate") * cells.total)
     heights: dict[int, float] = {}
     if probs is not None and true is not None:
+        probs = probs if names is None else in_column_order(probs, tuple(names))
         check_scores_shape(np.shape(probs), "probs", cells.n_classes)
         values["ece"], found = resampled_ece(probs, true, bins, n_resamples, rng)
         drawn |= {"ece": found} if n_resamples else {}

@@ -23,6 +23,7 @@ from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.builders import number
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -141,10 +142,11 @@ class Actions(ABC):
         if is_tensor(probs):
             import torch
 
+            from untrue.penalty.tensors import widened
+
             found = self.expected(probs.detach().cpu().double().numpy())
-            dtype = probs.dtype if probs.is_floating_point() else torch.float64
-            return torch.from_numpy(found).to(dtype).to(probs.device)
-        array = real_numbers(probs, "`probs`")
+            return torch.from_numpy(found).to(widened(probs).dtype).to(probs.device)
+        array = real_numbers(in_column_order(probs, self.classes), "`probs`")
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise PenaltyError(
                 f"`probs` must have shape (N, {self.n_classes}), one column per class; got "

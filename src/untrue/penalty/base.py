@@ -19,6 +19,7 @@ from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
 from untrue.penalty.arrays import real_numbers
+from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -226,17 +227,20 @@ class Penalty(ABC):
     def expected(self, probs: Any) -> Any:
         """Expected cost of each decision, `probs @ A`: (N, k) -> (N, k), or (k,) -> (k,).
 
-        A NumPy array gives an array, a torch tensor gives a tensor on the same device.
+        A NumPy array gives an array, a torch tensor gives a tensor on the same device, in the same
+        precision but at least float32. The columns of a table go by their names.
         """
         if is_tensor(probs):
             from untrue.penalty.tensors import expected
 
             self._check_shape(tuple(probs.shape))
             return expected(self, probs)
-        array = probs if isinstance(probs, np.ndarray) else real_numbers(probs, "`probs`")
+        given = in_column_order(probs, self.classes)
+        array = given if isinstance(given, np.ndarray) else real_numbers(given, "`probs`")
         self._check_shape(array.shape)
         mixed = self._mix(real_numbers(np.atleast_2d(array), "`probs`")).reshape(array.shape)
-        return mixed.astype(array.dtype, copy=False) if array.dtype.kind == "f" else mixed
+        dtype = np.result_type(array, np.float32) if array.dtype.kind == "f" else np.float64
+        return mixed.astype(dtype, copy=False)
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) not in (1, 2) or shape[-1] != self.n_classes:

@@ -28,6 +28,7 @@ from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.formulas import CostFormula
+from untrue.penalty.prob_columns import in_column_order
 from untrue.penalty.rules import RulesPenalty
 
 ANY = "*"
@@ -143,7 +144,7 @@ class ExamplePenalty:
     def expected(self, probs: Any) -> Any:
         """(N, k) -> (N, k) What each answer is expected to cost each example; arrays or tensors."""
         if not is_tensor(probs):
-            probs = real_numbers(probs, "`probs`")
+            probs = real_numbers(in_column_order(probs, self.classes), "`probs`")
         if len(probs) != len(self) or len(probs.shape) != 2:
             raise PenaltyError(
                 f"`probs` must have a row for each of the {len(self):,} examples that the costs "
@@ -151,8 +152,9 @@ class ExamplePenalty:
             )
         if is_tensor(probs):
             from untrue.penalty.example_rows import ExampleRows
+            from untrue.penalty.tensors import widened
 
-            return ExampleRows(self).to(probs.device).mix(probs)
+            return ExampleRows(self).to(probs.device).mix(widened(probs))
         expected = np.array(self.base.expected(probs), dtype=np.float64)
         for j, cells in self._by_answer:
             extra = self.values[:, self.column[cells]] - self.base_costs[cells]

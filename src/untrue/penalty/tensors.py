@@ -234,17 +234,22 @@ def _remembered(penalty: Penalty, device: torch.device) -> Costs:
 
 
 def expected(penalty: Penalty, probs: Tensor) -> Tensor:
-    """`probs @ A`: halves are computed in single precision, whole numbers become doubles."""
-    if probs.is_complex():
-        raise PenaltyError(f"`probs` must hold real numbers; got {probs.dtype}.")
-    if not probs.is_floating_point():
-        return expected(penalty, _double(probs))
-    given = probs.float() if probs.dtype.itemsize < 4 else probs
+    """`probs @ A`, in the precision of `widened`."""
+    given = widened(probs)
     if not isinstance(penalty, DensePenalty) and _plain(probs):
         # NumPy takes a few rows at a time, which stay in the cache: several times faster, and no
         # threads that wait for each other.
-        return torch.from_numpy(penalty.expected(given.detach().numpy())).to(probs.dtype)
-    return costs_of(penalty, probs.device).mix(given).to(probs.dtype)
+        return torch.from_numpy(penalty.expected(given.detach().numpy()))
+    return costs_of(penalty, probs.device).mix(given)
+
+
+def widened(probs: Tensor) -> Tensor:
+    """Halves, which end at 65,504, in single precision; whole numbers as doubles."""
+    if probs.is_complex():
+        raise PenaltyError(f"`probs` must hold real numbers; got {probs.dtype}.")
+    if not probs.is_floating_point():
+        return _double(probs)
+    return probs.float() if probs.dtype.itemsize < 4 else probs
 
 
 def _plain(tensor: Tensor) -> bool:

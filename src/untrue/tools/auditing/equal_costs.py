@@ -12,8 +12,8 @@ from untrue.budgets import Budget
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import read_labels, to_numpy
-from untrue.metrics.layouts import column_names
 from untrue.penalty import Penalty
+from untrue.penalty.prob_columns import column_names
 from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.columns import probability_columns
 from untrue.tools.reading.labels import abstained, abstained_text

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from untrue.array_types import IntArray
 from untrue.budgets.calibration_set import check_order
 from untrue.errors import DataError, listed
-from untrue.metrics.layouts import PREFIXES
+from untrue.penalty.prob_columns import PREFIXES
 from untrue.penalty.stated import class_names, sorted_labels
 from untrue.tools.reading.columns import (
     class_of,

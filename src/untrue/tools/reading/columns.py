@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from untrue.errors import ArgumentError, DataError, listed
-from untrue.metrics.layouts import PREFIXES
+from untrue.penalty.prob_columns import PREFIXES
 from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")

@@ -15,8 +15,9 @@ from untrue.budgets.calibration_set import check_order
 from untrue.decision import decide
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.metrics.inputs import are_names, from_booleans, read_labels, read_scores, to_numpy
-from untrue.metrics.layouts import class_rows, column_names, in_column_order
+from untrue.metrics.layouts import class_rows
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
+from untrue.penalty.prob_columns import column_names, in_column_order
 from untrue.penalty.stated import class_names, formulas_over, has_names, named_for, penalty_over
 from untrue.tools.reading.columns import (
     PREDICTED,

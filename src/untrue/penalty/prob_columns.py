@@ -1,0 +1,77 @@
+"""Tables of probabilities (pandas, polars, pyarrow): which column is that of which class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from untrue.errors import ArgumentError, listed
+
+# Before the name of a class, in the name of a column of its probabilities.
+PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
+
+
+def column_names(table: Any) -> list[str] | None:
+    """The classes that a table's columns (pandas, polars, pyarrow) are called after, with a prefix
+    such as prob_ or without; None where they are only numbers."""
+    columns = _columns(table)
+    if columns is None or len(columns) < 2:
+        return None
+    names = [str(name) for name in columns]
+    prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
+    names = [name.removeprefix(prefix) for name in names]
+    return None if names == [str(i) for i in range(len(names))] else names
+
+
+def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
+    """A table's columns in the order of `classes`, by their names.
+
+    What is no table, columns that are only numbered, and classes that are: by position. Columns 0,
+    1, ... of classes that are called so in another order go by name where they are text, and are
+    refused where they are numbers.
+    """
+    columns, names = _columns(probs), column_names(probs)
+    if columns is None:
+        return probs
+    places = [str(i) for i in range(len(columns))]
+    if names is None and list(classes) != places and set(classes) == set(places):
+        if not all(isinstance(name, str) for name in columns):
+            raise ArgumentError(
+                f"The columns of the table of probabilities are numbered {listed(places)}, which "
+                f"may be names of the classes {listed(classes)} or their positions. Name them by "
+                "text: table.add_prefix('prob_'); .to_numpy() goes by position."
+            )
+        names = places
+    if names is None:
+        return _values(probs, columns)
+    place = {name: i for i, name in enumerate(names)}
+    if len(names) == len(classes) and set(names) == set(classes):
+        return _values(probs, [columns[place[name]] for name in classes])
+    known = place.keys() & set(classes)
+    if not known and classes == tuple(map(str, range(len(classes)))):
+        return _values(probs, columns)
+    absent = next((name for name in classes if name not in place), None)
+    what = f"no column of the class {absent!r}" if absent else "more columns than the classes"
+    raise ArgumentError(
+        f"The table of probabilities has {what}: it has {listed(names)}, the classes are "
+        f"{listed(classes)}. Name or choose its columns; .to_numpy() goes by position."
+    )
+
+
+def _columns(table: Any) -> list[Any] | None:
+    """The columns of a table, as it calls them; None of anything else."""
+    if hasattr(table, "column_names") and hasattr(table, "schema"):  # pyarrow
+        return list(table.column_names)
+    if hasattr(table, "columns") and hasattr(table, "to_numpy"):
+        return list(table.columns)
+    return None
+
+
+def _values(table: Any, columns: list[Any]) -> npt.NDArray[Any]:
+    if hasattr(table, "column_names"):
+        return np.column_stack([table[name].to_numpy() for name in columns])
+    # As it is, if it can be: without a copy.
+    whole = columns == list(table.columns)
+    return (table if whole else table[columns]).to_numpy()  # type: ignore[no-any-return]
