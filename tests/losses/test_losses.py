@@ -16,6 +16,8 @@ import torch.nn.functional as F
 
 from untrue import BilinearLoss, LogBilinearLoss, Penalty, UntrueWarning, functional
 from untrue.errors import ArgumentError
+from untrue.functional.mixed import Options, by_formula
+from untrue.penalty.tensors import make_costs
 
 K = 7
 
@@ -81,6 +83,31 @@ def test_alpha_zero_is_cross_entropy_to_the_last_bit(
         expected.sum().backward()
         assert torch.equal(loss, expected)
         assert torch.equal(ours.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int8, torch.uint8])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_targets_and_weights_may_have_other_types_at_every_alpha(
+    make_ours, dtype, alpha, smoothing, draw
+) -> None:
+    z, y = draw(5, K, dtype=torch.float32)
+    weight = torch.linspace(0.5, 2, K, dtype=torch.float64)
+    loss = make_ours(alpha, weight=weight, label_smoothing=smoothing)
+    same = make_ours(alpha, weight=weight.float(), label_smoothing=smoothing)(z, y)
+    torch.testing.assert_close(loss(z, y.to(dtype)), same)
+    term = "bilinear" if isinstance(loss, BilinearLoss) else "log-bilinear"
+    options = Options(term, alpha, weight, -100, "mean", smoothing)
+    formula = by_formula(options, make_costs(loss.penalty), z, y.to(dtype))
+    torch.testing.assert_close(formula, same)
+
+
+def test_alpha_zero_under_autocast_weighs_as_cross_entropy_does(make_ours, draw) -> None:
+    z, y = draw(5, K, dtype=torch.bfloat16)
+    weight = torch.linspace(0.5, 2, K)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        ours = make_ours(alpha=0.0, weight=weight)(z, y)
+        assert torch.equal(ours, F.cross_entropy(z, y, weight=weight))
 
 
 @pytest.mark.parametrize("soft", [False, True])

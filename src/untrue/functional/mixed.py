@@ -37,13 +37,16 @@ def by_formula(options: Options, costs: Costs, logits: Tensor, target: Tensor) -
     )
 
     def mixed(batch: Batch) -> Tensor:
-        if alpha == 0.0:
-            return cross_entropy(logits, target, weight=weight)
         z, soft = batch.logits, batch.probs is not None
+        # `F.cross_entropy` takes whole numbers of few types, and weights in the logits' own.
+        labels = target if soft else target.long()
+        if alpha == 0.0:
+            own = None if weight is None else weight.to(batch.dtype)
+            return cross_entropy(logits, labels, weight=own)
 
         def plain() -> Tensor:
             """In rows and in the precision that is computed in, like the rest of the loss."""
-            rows = as_rows(target)[0].to(z.dtype) if soft else target.reshape(-1)
+            rows = as_rows(target)[0].to(z.dtype) if soft else labels.reshape(-1)
             return cross_entropy(z, rows, weight=None if weight is None else weight.to(z.dtype))
 
         if costs.n_classes == 1:  # nothing to confuse: the term is zero
