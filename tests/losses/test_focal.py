@@ -49,6 +49,24 @@ def test_saturated_probabilities_lose_no_digits(gamma, d) -> None:
         assert z.grad[0, 0].item() == pytest.approx(float(mpmath.diff(exact, d)), rel=1e-5)
 
 
+@pytest.mark.parametrize("gamma", [0.5, 2.0])
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_class_that_all_others_are_masked_for_costs_nothing(gamma, soft) -> None:
+    inf = torch.inf
+    z = torch.tensor([[2.0, -inf, -inf], [1.0, 0.0, -inf]], requires_grad=True)
+    y = torch.tensor([0, 0])
+    losses = FocalLoss(gamma, reduction="none")(z, F.one_hot(y, 3).float() if soft else y)
+    losses.sum().backward()
+    assert losses[0] == 0
+    two = z.detach()[1:, :2].requires_grad_()
+    plain = FocalLoss(gamma)(two, y[1:])
+    plain.backward()
+    torch.testing.assert_close(losses[1], plain)
+    wanted = torch.zeros(2, 3)
+    wanted[1, :2] = two.grad
+    torch.testing.assert_close(z.grad, wanted)
+
+
 def test_one_class_cannot_be_wrong() -> None:
     z = torch.randn(3, 1, requires_grad=True)
     loss = FocalLoss()(z, torch.zeros(3, dtype=torch.long))

@@ -35,16 +35,23 @@ def focal_loss(
             return batch.finish(batch.cross_entropy())
         if batch.target is None:
             assert batch.probs is not None
-            focus = (gamma * log1m_softmax(z)).exp()
-            return batch.finish(-(batch.probs * focus * z.log_softmax(-1)).sum(-1))
+            focus, log_p = (gamma * log1m_softmax(z)).exp(), z.log_softmax(-1)
+            # A class that is ruled out and has no share costs nothing: 0 times inf would be nan.
+            log_p = log_p.masked_fill((batch.probs == 0) & (log_p == -torch.inf), 0.0)
+            return batch.finish(-(batch.probs * focus * log_p).sum(-1))
         # By d, the logit of p_y, both logarithms are exact: log p_y = -softplus(-d) and
         # log(1 - p_y) = -softplus(d). Seen from the likeliest of the others, so that large logits
         # do not round their differences away.
         own = batch.target[:, None]
-        others = z.scatter(1, own, -torch.inf)
+        others, right = z.scatter(1, own, -torch.inf), z.gather(1, own)
         top = others.detach().amax(1, keepdim=True)
-        d = (z.gather(1, own) - top)[:, 0] - (others - top).logsumexp(1)
-        return batch.finish((-gamma * softplus(d)).exp() * softplus(-d))
+        # Where all others are masked by -inf the answer is right, and nothing can be learned.
+        alone = top == -torch.inf
+        top = top.masked_fill(alone, 0.0)
+        d = (right - top)[:, 0] - (others.masked_fill(alone, 0.0) - top).logsumexp(1)
+        losses = (-gamma * softplus(d)).exp() * softplus(-d)
+        nothing = (right - right).detach()  # nan where it is infinite
+        return batch.finish(torch.where(alone, nothing, losses[:, None])[:, 0])
 
     return compute(focal, logits, target, None, weight, ignore_index, reduction)
 
