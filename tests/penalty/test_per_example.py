@@ -224,11 +224,14 @@ def test_costs_by_class_are_the_means(each: ExamplePenalty) -> None:
 def test_a_common_scale_makes_the_greatest_cost_1(each: ExamplePenalty) -> None:
     _, true, predicted = data()
     scaled = each.normalized("max")
-    greatest = max(each.values.max(), each.base.greatest)
-    assert max(scaled.values.max(), scaled.base.greatest) == pytest.approx(1.0)
+    greatest = max(each.penalty(n).greatest for n in range(N))
+    assert max(scaled.penalty(n).greatest for n in range(N)) == pytest.approx(1.0)
     np.testing.assert_allclose(
         scaled.costs(true, predicted) * greatest, each.costs(true, predicted)
     )
+    cells = zip(each.true.tolist(), each.predicted.tolist(), strict=True)
+    cheap = each.base.per_example(dict.fromkeys(cells, np.full(2, 0.01)))
+    assert cheap.normalized("max").penalty(0).greatest == 1.0, "nobody pays the base's own costs"
     assert each.normalized("none") is each
     with pytest.raises(ArgumentError, match="`factor` must"):
         each.scaled(0)

@@ -113,9 +113,26 @@ class ExamplePenalty:
             return self
         if how != "max":
             raise PenaltyError(f"`how` must be 'max' or 'none' for costs by example; got {how!r}.")
-        scale = max(self.base.greatest, float(self.values.max(initial=0.0))) or 1.0
+        scale = max(self._greatest_elsewhere(), float(self.values.max(initial=0.0))) or 1.0
         base = self.base._divided(np.full(self.n_classes, scale))
         return dataclasses.replace(self, base=base, values=self.values / scale)
+
+    def _greatest_elsewhere(self) -> float:
+        """The greatest cost of `base` that can be paid: in a cell without costs by example."""
+        base, most = self.base, self.base.greatest
+        if isinstance(base, RulesPenalty):
+            return with_cells(base, self.true, self.predicted, np.zeros(len(self.true))).greatest
+        if self.base_costs.max(initial=0.0) < most:
+            return most
+        found, every = 0.0, np.arange(self.n_classes)
+        for rows in np.array_split(every, max(1, self.n_classes**2 // 2**20)):
+            costs = np.array(base.cost(rows[:, None], every), dtype=np.float64)
+            here = np.isin(self.true, rows)
+            costs[self.true[here] - rows[0], self.predicted[here]] = 0.0
+            found = max(found, float(costs.max()))
+            if found == most:
+                break
+        return found
 
     def scaled(self, factor: float) -> ExamplePenalty:
         """All costs times a positive number."""
