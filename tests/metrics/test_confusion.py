@@ -75,6 +75,18 @@ def test_a_hundred_thousand_classes_need_no_matrix() -> None:
     assert total_error(cells) == pytest.approx(1 / 3)
 
 
+def test_what_is_left_out_may_be_answered_by_anything() -> None:
+    true, predicted = [-100, 0, 1, -100], [-100, 0, 1, 7]
+    assert confusion_matrix(true, predicted, 2, ignore_index=-100).tolist() == [[1, 0], [0, 1]]
+    assert confusion_matrix([9, 0], [-1, 0], 2, ignore_index=9).tolist() == [[1, 0], [0, 0]]
+    with pytest.raises(DataError, match=r"lie in \[-1, 2\).*; got 7 at position 1"):
+        confusion_matrix([9, 0], [7, 7], 2, ignore_index=9)
+    with pytest.raises(DataError, match=r"abstains \(-1\) at position 1 and 1 times in all"):
+        confusion_matrix([9, 0], [-1, -1], 2, ignore_index=9)
+    with pytest.raises(ArgumentError, match="must hold class indices"):
+        confusion_matrix([9, 0], ["a", "b"], 2, ignore_index=9)
+
+
 def test_abstentions_are_refused_unless_dropped() -> None:
     true, predicted = [0, 1, 1, 0], [0, -1, 1, -1]
     with pytest.raises(DataError, match=r"abstains \(-1\) at position 1 and 2 times in all; pass"):

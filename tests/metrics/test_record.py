@@ -118,6 +118,15 @@ def test_intervals_hold_their_values_and_agree_with_bootstrap() -> None:
         assert interval.high == pytest.approx(expected.high, abs=0.12 * width), name
 
 
+def test_cells_without_examples_change_nothing() -> None:
+    costs = Penalty.from_ordinal(3)
+    some = metrics.Cells(3, *(np.array(each) for each in ([0, 1, 2], [0, 2, 2], [50, 20, 30])))
+    more = metrics.Cells(3, *(np.array(e) for e in ([0, 0, 1, 2], [0, 2, 2, 2], [50, 0, 20, 30])))
+    found, wanted = (metrics.summary(c, penalty=costs, resamples=50) for c in (more, some))
+    assert found == wanted
+    assert found.intervals["expected_cost"].low < found.intervals["expected_cost"].high
+
+
 def test_the_same_seed_gives_the_same_summary() -> None:
     assert full(resamples=100, seed=3) == full(resamples=100, seed=3)
     assert full(resamples=100, seed=3) != full(resamples=100, seed=4)

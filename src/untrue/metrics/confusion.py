@@ -157,11 +157,14 @@ def read_answered(
     check_same_length(**{"true": given, name: predicted})
     flat_labels(answers, name, np.shape(to_numpy(true)))
     counted = None if ignore_index is None else given != ignore_index
-    labels = given if counted is None else np.where(counted, given, 0)
-    labels = read_labels(labels, "true", n_classes)
-    predicted = read_labels(predicted, name, n_answers, least=-1)
     if counted is not None:
-        labels, predicted = labels[counted], predicted[counted]
+        # What is left out may hold anything. A zero of their own kind: names are refused as such.
+        given, predicted = (
+            np.where(counted, each, each.dtype.type(0)) for each in (given, predicted)
+        )
+    labels = read_labels(given, "true", n_classes)
+    predicted = read_labels(predicted, name, n_answers, least=-1)
+    kept = counted
     if predicted.size and predicted.min() < 0:
         answered = predicted >= 0
         if abstained == "error":
@@ -170,8 +173,8 @@ def read_answered(
                 f"{int((~answered).sum())} times in all; "
                 'pass abstained="drop" to leave these examples out.'
             )
-        labels, predicted = labels[answered], predicted[answered]
-    return labels, predicted
+        kept = answered if counted is None else answered & counted
+    return (labels, predicted) if kept is None else (labels[kept], predicted[kept])
 
 
 def _codes(
@@ -187,7 +190,10 @@ def _codes(
 def read_confusion(cm: ConfusionLike) -> Cells:
     """The cells of a confusion matrix, checked: square, whole numbers, none negative."""
     if isinstance(cm, Cells):
-        return cm
+        some = cm.count != 0
+        if some.all():
+            return cm
+        return Cells(cm.n_classes, cm.true[some], cm.predicted[some], cm.count[some])
     matrix = to_numpy(cm, "cm")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ArgumentError(
