@@ -222,3 +222,18 @@ def test_rows_that_stay_inside_warn_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         posterior([[0.5, 0.5]], PENALTIES["one"], 0.5, strict=True)
+
+
+@pytest.mark.parametrize("cost", [1e20, 1e30])
+@pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
+def test_costs_that_leave_nothing_of_a_posterior_give_probabilities_all_the_same(
+    cost: float, loss: Any
+) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    costs = Penalty.from_matrix(cost * (1.0 - np.eye(3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.warns(UntrueWarning, match="match no posterior"):
+            found = posterior(probs, costs, 0.5, loss)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)

@@ -18,7 +18,7 @@ from tests.lab.test_store import (
 )
 
 from untrue.lab.merging import Merged, merge
-from untrue.lab.records import Decision, RunResult, Sweep
+from untrue.lab.records import Decision, PenaltySpec, RunResult, Sweep
 from untrue.lab.store import FILE, Store
 from untrue.storage import StorageError, locked
 
@@ -103,6 +103,30 @@ def test_other_data_are_refused_before_anything_is_written(tmp_path: Path) -> No
         merge([other], tmp_path / "out")
     with Store.read(tmp_path / "out") as store:
         assert list(store.status()) == [RESULT.run_id]
+
+
+def test_other_costs_of_one_sweep_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    first = directory(tmp_path / "a", judged_by(10.0, seed=0, cells=((0, 1),)))
+    zone = directory(tmp_path / "b", judged_by(10.0, seed=1, cells=((1, 0),)))
+    other = directory(tmp_path / "c", judged_by(70.0, seed=2, cells=((0, 1),)))
+    with pytest.raises(StorageError, match=r"in .*a and .*c was judged by other costs"):
+        merge([first, other], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    # Another zone of the same costs is another repetition.
+    merge([first, zone], tmp_path / "out")
+    before = (tmp_path / "out" / FILE).read_bytes()
+    with pytest.raises(StorageError, match=r"in .*out and .*c was judged by other costs"):
+        merge([other], tmp_path / "out")
+    with Store.read(tmp_path / "out") as store:
+        assert len(store.status()) == 2
+    assert (tmp_path / "out" / FILE).read_bytes() == before
+
+
+def judged_by(inside: float, *, seed: int, cells: tuple[tuple[int, int], ...]) -> RunResult:
+    spec = PenaltySpec("zone", inside, 1.0, cells)
+    return dataclasses.replace(
+        RESULT, config=dataclasses.replace(CONFIG, seed=seed, score_on=(spec,))
+    )
 
 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from untrue import Hierarchy, Penalty
 from untrue.errors import ArgumentError, DataError, PenaltyError
-from untrue.tools.penalty_templates import parse_rule, split_names, suggest, template
+from untrue.tools.penalty_templates import parse_rule, suggest, template
 from untrue.tools.reading.confusion_file import read_confusion_csv
 
 CLASSES = ("a", "b", "c")
@@ -101,11 +101,3 @@ def test_rows_may_come_in_another_order_than_the_header(
     classes, counts = read_confusion_csv(path)
     assert classes == ("a", "b")
     assert counts.tolist() == [[1, 2], [3, 4]]
-
-
-def test_names_with_commas_are_quoted_as_in_a_csv_file() -> None:
-    assert split_names("a, b,c") == ["a", "b", "c"]
-    assert split_names('a, "b, or c","say ""d"""') == ["a", "b, or c", 'say "d"']
-    assert split_names('"two\nlines",5"') == ["two\nlines", '5"']
-    with pytest.raises(PenaltyError, match=r"single commas, .*\(\"a, b\",c\); got 'a,,b'"):
-        split_names("a,,b")

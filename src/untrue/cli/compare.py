@@ -142,7 +142,7 @@ def _data(
     from untrue.lab import run_data
     from untrue.lab.data import NAMES, TABLES
     from untrue.lab.own_data import OwnData
-    from untrue.tools.reading.features import split_columns
+    from untrue.tools.name_lists import split_columns
 
     given = OwnData(
         path=Path(data),

@@ -47,7 +47,7 @@ def runs(what: str, **more: Any) -> Any:
 
 def names(text: str | None) -> list[str] | None:
     """Class names from an option, where it was given."""
-    from untrue.tools.penalty_templates import split_names
+    from untrue.tools.name_lists import split_names
 
     return None if text is None else split_names(text)
 
@@ -257,7 +257,7 @@ class Reading:
 
     def open(self, data: Path, target: str | None) -> Source:
         """Open the data with these options."""
-        from untrue.tools.reading.features import split_columns
+        from untrue.tools.name_lists import split_columns
         from untrue.tools.reading.opening import open_source
 
         return open_source(

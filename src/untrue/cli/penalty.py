@@ -37,7 +37,7 @@ def show(
     from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
     from untrue.report.own.penalty import cost_tables, penalty_page
-    from untrue.tools.penalty_templates import split_names
+    from untrue.tools.name_lists import split_names
 
     if html is not None:
         if html.suffix.lower() not in (".html", ".htm"):
@@ -64,8 +64,8 @@ def check(file: File, classes: Names = None) -> None:
     from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
     from untrue.report.own.penalty import diagnosis_tables
+    from untrue.tools.name_lists import split_names
     from untrue.tools.penalty_diagnosis import diagnose
-    from untrue.tools.penalty_templates import split_names
 
     penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
     found = diagnose(penalty)
@@ -88,7 +88,7 @@ def convert(
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.atomic_files import check_place
     from untrue.penalty import Penalty
-    from untrue.tools.penalty_templates import split_names
+    from untrue.tools.name_lists import split_names
 
     check_place(target, source, overwrite=overwrite)
     penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
@@ -116,7 +116,8 @@ def new(
 ) -> None:
     """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
     from untrue.atomic_files import check_place, place_text
-    from untrue.tools.penalty_templates import split_names, template
+    from untrue.tools.name_lists import split_names
+    from untrue.tools.penalty_templates import template
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     if out.suffix.lower() != ".toml":

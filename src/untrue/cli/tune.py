@@ -59,7 +59,7 @@ def tune(
         int, typer.Option(help="Train at most this many settings; 0: try decision rules alone.")
     ] = 8,
     time_limit: Annotated[
-        float | None, typer.Option(help="Minutes after which no new setting is trained.")
+        float | None, typer.Option(min=0, help="Minutes after which no new setting is trained.")
     ] = None,
     loss: Annotated[
         list[str] | None,

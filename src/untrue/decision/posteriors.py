@@ -292,7 +292,9 @@ def _onto_simplex(
     solved = np.where(finite[:, None], solved, p)
     outside = np.asarray(failed | ~finite | (-np.minimum(solved, 0.0).sum(axis=1) > SLACK))
     clipped: FloatArray = np.maximum(solved, 0.0) / weights
-    return clipped / clipped.sum(axis=1, keepdims=True), outside
+    nothing = clipped.sum(axis=1) == 0
+    clipped[nothing] = (p / weights)[nothing]
+    return clipped / clipped.sum(axis=1, keepdims=True), outside | nothing
 
 
 def _read_odds(alpha: float) -> float:

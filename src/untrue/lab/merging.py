@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from untrue.lab.records import RunResult, Sweep
+from untrue.lab.records import PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.storage import StorageError, locked
 
@@ -28,7 +28,8 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
     """Copy into `out` what the directories `sources` hold and it lacks; they stay as they are.
 
     A finished run takes the place of one that failed. Sweeps of the same name become one, with the
-    runs of all. Nothing is copied where two directories used other files of a data set.
+    runs of all. Nothing is copied where two directories used other files of a data set, or other
+    costs for sweeps of the same name.
 
     results_only: without weights and test probabilities, which are most of the bytes. Such runs can
         be reported and completed by others. Where weights are to be kept, or other costs to be
@@ -37,8 +38,10 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.read(source)) for source in sources]
         _check_same_data(sources, stores)
+        _check_same_costs(sources, stores)
         opened.enter_context(locked(out))
         target = opened.enter_context(Store.write(out))
+        _check_same_costs([out, *sources], [target, *stores])
         for store in stores:
             for info in store.datasets():
                 target.add_dataset(info)
@@ -60,6 +63,25 @@ def _check_same_data(sources: Sequence[str | Path], stores: Sequence[Store]) -> 
                 raise StorageError(
                     f"The runs in {first} and {source} were made with other files of "
                     f"{info.name!r}; merge them into two directories."
+                )
+
+
+def _check_same_costs(places: Sequence[str | Path], stores: Sequence[Store]) -> None:
+    """Before a run is written: sweeps of one name judge by the same costs, or means mix them."""
+    seen: dict[str, tuple[set[PenaltySpec], str | Path]] = {}
+    for place, store in zip(places, stores, strict=True):
+        for sweep in store.sweeps():
+            # Zones are drawn for each repetition; what a mistake in them costs is not.
+            stated = {
+                dataclasses.replace(spec, cells=())
+                for config in sweep.configs
+                for spec in config.score_on
+            }
+            costs, first = seen.setdefault(sweep.name, (stated, place))
+            if stated and costs and stated != costs:
+                raise StorageError(
+                    f"{sweep.name} in {first} and {place} was judged by other costs; merge them "
+                    "into two directories."
                 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_choice
-from untrue.errors import ArgumentError, PenaltyError
+from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import Confusion, costliest_confusions, expected_cost
 from untrue.penalty import Penalty
@@ -247,34 +247,3 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) <= 8:
         return f"[{', '.join(map(in_toml, names))}]"
     return "[\n" + "".join(f"    {in_toml(name)},\n" for name in names) + "]"
-
-
-# A name between commas: in quotes, doubled inside, or without any.
-_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",][^,]*)?)\s*(?:,|$)')
-
-
-def split_names(text: str) -> list[str]:
-    """`'a, "b, or c"'` as a list of names: quoted as in a CSV file where they hold commas, line
-    ends, or blanks at an end.
-
-    >>> split_names('a, "b, or c", "d "')
-    ['a', 'b, or c', 'd ']
-    """
-    names, position = [], 0
-    while position <= len(text):
-        match = _NAME.match(text, position)
-        if match is None:
-            break
-        quoted, plain = match.groups()
-        names.append((plain or "").strip() if quoted is None else quoted.replace('""', '"'))
-        position = match.end()
-        if not match[0].endswith(","):
-            break
-    else:
-        names.append("")
-    if position < len(text) or not all(names):
-        raise PenaltyError(
-            "Class names are separated by single commas, and quoted where they hold one "
-            f'("a, b",c); got {text!r}.'
-        )
-    return names

@@ -12,12 +12,12 @@ import pyarrow.parquet
 import pytest
 
 from untrue.errors import DataError, UntrueWarning
+from untrue.tools.name_lists import split_columns
 from untrue.tools.reading.features import (
     Features,
     Schema,
     learned_features,
     read_features,
-    split_columns,
 )
 from untrue.tools.reading.tables import TableFile, codes, open_table
 
@@ -119,9 +119,12 @@ def test_a_target_alone_is_nothing_to_learn_from(tmp_path: Path) -> None:
         find_schema(file, "y")
 
 
-def test_column_lists() -> None:
-    assert split_columns(" a, b c ,") == ["a", "b c"]
-    assert split_columns(None) == []
+def test_the_column_without_a_name_of_a_saved_index_can_be_left_out(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 7},{'ab'[i % 2]}\n" for i in range(200))
+    file = open_table(write(tmp_path / "t.csv", f",x,y\n{rows}"))
+    with pytest.warns(UntrueWarning, match="leave it out: --ignore ''"):
+        find_schema(file, "y")
+    assert find_schema(file, "y", ignore=split_columns("")).numbers == ("x",)
 
 
 @pytest.mark.parametrize("cell", ["1_000", "٣"])

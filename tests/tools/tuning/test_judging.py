@@ -154,6 +154,8 @@ def test_settings_are_reported_in_words() -> None:
         "the class of least expected cost by equal costs, but with the mistakes of tumour->benign "
         "4 times as costly"
     )
+    near = described(Setting(Recipe(), "equal", (1.0039,)), ("zone <= 2%",))
+    assert near.endswith("the mistakes of zone 1.0039 times as costly")
     costs = described(Setting(Recipe(), "equal", (5.0,)), ("expected cost <= 1",))
     assert costs == (
         "plain training, predicting the class of least expected cost by equal costs, but with the "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.penalty.prob_columns import PREFIXES
+from untrue.tools.name_lists import split_names
 from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
@@ -98,7 +99,7 @@ def probability_columns(
     """The columns of probabilities and the class of each, where the classes are not known: by a
     prefix before each class, or as asked for by name."""
     if asked is not None:
-        names = [name.strip() for name in asked.split(",")]
+        names = split_names(asked, "Columns of probabilities")
         if len(names) > 1 or names[0] in file.names:
             file.check(names)
             prefix = next((p for p in PREFIXES if all(n.startswith(p) for n in names)), "")
@@ -208,7 +209,7 @@ def _asked_probs(
     notes: list[str],
     label_names: Sequence[str] | None,
 ) -> tuple[str, ...]:
-    names = [name.strip() for name in probs.split(",")]
+    names = split_names(probs, "Columns of probabilities")
     there = set(file.names)
     if len(names) == 1 and names[0] not in there:
         found = _with_prefix(file, classes, probs, label_names)

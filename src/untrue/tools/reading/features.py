@@ -337,9 +337,3 @@ def _counts_rows(column: Any) -> bool:
 
 def _leave_out(name: str, why: str) -> None:
     warnings.warn(f"column {name!r} is left out: {why}", UntrueWarning, stacklevel=3)
-
-
-def split_columns(text: str | None) -> list[str]:
-    """`"a, b"` as column names; nothing for None."""
-    names: Iterable[str] = (text or "").split(",")
-    return [name.strip() for name in names if name.strip()]

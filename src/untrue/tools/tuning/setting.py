@@ -130,10 +130,15 @@ def _times(multipliers: Sequence[float], budgets: Sequence[object], word: str) -
     parts = [
         f"the costs of the penalty added, with weight {m - 1:.3g},"
         if what == "expected cost"
-        else f"the mistakes of {what} {m:.3g} times as costly"
+        else f"the mistakes of {what} {_factor(m)} times as costly"
         for what, m in scaled
     ]
     return f"{word} {' and '.join(parts).removesuffix(',')}" if parts else ""
+
+
+def _factor(value: float) -> str:
+    """Three digits, and more where they would read as 1."""
+    return f"{value:.3g}" if f"{value:.3g}" != "1" else f"{value:.6g}"
 
 
 def _listed(multipliers: Sequence[float]) -> str:
