@@ -135,3 +135,33 @@ def test_arrays_need_no_costs_either() -> None:
     assert all(each.summary.expected_cost is None and not each.by_cost for each in found)
     with pytest.raises(ArgumentError, match="2 different labels and `data` 3 columns"):
         audit(probs, np.where(truth == "tumour", "benign", truth))
+
+
+def test_a_label_and_the_same_number_with_a_point_are_one_class(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [f"{i % 2},{i // 2 % 2}.0\n" for i in range(300)]
+    Path("point.csv").write_text("truth,predicted\n" + "".join(rows))
+    Penalty.from_rules(["1", "0"], {("1", "0"): 2.0}).save("costs.toml")
+    Penalty.from_matrix([[0, 1], [2, 0]]).save("costs.npy")
+    for costs in ([], ["--penalty", "costs.toml"], ["--penalty", "costs.npy"]):
+        words = ["audit", "point.csv", "--budget", "1->0 <= 2%", *costs, "--overwrite"]
+        assert exit_code(words) == 1
+        assert "1->0 <= 2%: broken; 75 of 150 examples" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("truth", ["False,True", "7.0,8.0"])
+def test_answers_of_which_none_is_ever_true_are_refused(
+    truth: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = truth.split(",")
+    rows = [f"{labels[i % 2]},{i // 2 % 2}\n" for i in range(300)]
+    Path("flags.csv").write_text("truth,predicted\n" + "".join(rows))
+    words = ["audit", "flags.csv", "--budget", f"{labels[1]}->{labels[0]} <= 2%"]
+    assert exit_code(words) == 2
+    error = capsys.readouterr().err
+    true = ", ".join(labels)
+    assert f"no answer is ever a true label: the answers are 0, 1, the true labels {true}." in error
+    assert "--classes A,B" in error
+    assert not Path("flags-audit").exists()
+    assert exit_code([*words, "--classes", f"{truth},0,1"]) == 0

@@ -181,7 +181,7 @@ def class_names(
         return names
     known = class_names(classes)
     # A column of codes with gaps is written as 0.0, 1.0.
-    names = [name if name in known else re.sub(r"^(\d+)\.0+$", r"\1", name) for name in names]
+    names = [name if name in known else as_whole(name) for name in names]
     if len(set(known)) < len(known):
         raise ArgumentError(f"`classes` must name each class once; got {listed(known)}.")
     if set(known).issuperset(names):
@@ -209,6 +209,15 @@ def name_of(label: Any) -> str:
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)
+
+
+def as_whole(name: str) -> str:
+    """The text of a whole number without ".0"; any other text as it is.
+
+    >>> as_whole("1.0"), as_whole("1.5"), as_whole("cat")
+    ('1', '1.5', 'cat')
+    """
+    return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", name)
 
 
 def is_table(stated: Any) -> bool:

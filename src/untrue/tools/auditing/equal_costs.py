@@ -80,12 +80,21 @@ def _classes_in(
     file: TableFile, *, truth: str | None, predicted: str | None, probs: str | None
 ) -> list[str]:
     """Those of the columns of probabilities, where the labels are among them; else the labels."""
-    labels = labels_in(file, truth, predicted)
+    true, answers = labels_in(file, truth, predicted)
     try:
         columns = probability_columns(file, probs)[1]
     except DataError:
         columns = ()
-    return list(columns) if labels <= set(columns) else sorted_labels(labels)
+    if true | answers <= set(columns):
+        return list(columns)
+    if answers and true.isdisjoint(answers):
+        raise DataError(
+            f"{file.path}: no answer is ever a true label: the answers are "
+            f"{listed(sorted_labels(answers))}, the true labels {listed(sorted_labels(true))}. "
+            "Write both in the same way, or name all classes: --classes A,B,... (in Python, "
+            "`classes`)."
+        )
+    return sorted_labels(true | answers)
 
 
 def _classes_of_arrays(data: Any, y: Any) -> list[str]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from untrue.array_types import BoolArray, IntArray
 from untrue.errors import DataError, listed, nearest
+from untrue.penalty.stated import as_whole
 from untrue.tools.reading.tables import where
 
 # Beyond this, floats cannot hold every whole number.
@@ -52,22 +53,35 @@ def positions(
 ) -> IntArray:
     """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error.
 
+    1.0 is the class 1 where none is called 1.0.
+
     hint: what else the label may be, where no class has a name like it
     """
     position = {name: i for i, name in enumerate(classes)}
     if may_abstain:
         position[abstained_text(classes)] = -1
     found = np.empty(len(labels), dtype=np.int64)
-    for code, label in enumerate(labels):
+    for code, given in enumerate(labels):
+        label = given if given in position else as_whole(given)
         if label not in position:
             row = int(np.argmax(codes == code))
             near = nearest(label, classes) or f"; known are {listed(classes)}.{hint}"
             raise DataError(
-                f"{source}: {where(row, column)} holds an unknown label {label!r}{near}"
-                f"{numbered(label, classes)}"
+                f"{source}: {where(row, column)} holds an unknown label {given!r}{near}"
+                f"{numbered(given, classes)}"
             )
         found[code] = position[label]
     return found[codes]
+
+
+def one_spelling(labels: Sequence[str]) -> list[str]:
+    """The labels; where one is written as 1 and as 1.0, all whole numbers without ".0".
+
+    >>> one_spelling(["0", "1", "1.0"]), one_spelling(["1.0", "2.0"])
+    (['0', '1', '1'], ['1.0', '2.0'])
+    """
+    whole = [as_whole(label) for label in labels]
+    return whole if len(set(whole)) < len(set(labels)) else list(labels)
 
 
 def numbered(label: str, classes: Sequence[str]) -> str:

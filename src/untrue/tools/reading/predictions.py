@@ -27,7 +27,7 @@ from untrue.tools.reading.columns import (
     guess_column,
 )
 from untrue.tools.reading.cost_columns import file_columns
-from untrue.tools.reading.labels import abstained, abstained_text, positions
+from untrue.tools.reading.labels import abstained, abstained_text, one_spelling, positions
 from untrue.tools.reading.probabilities import check_probs, probability_matrix
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
 from untrue.tools.reading.tables import (
@@ -187,7 +187,7 @@ def read_predictions(
     by_columns = file_columns(file, stated.columns) if isinstance(stated, FormulaPenalty) else None
     named = penalty
     if not has_names(penalty):
-        named = named_for(penalty, labels_in(file, truth, predicted, classes))
+        named = named_for(penalty, set.union(*labels_in(file, truth, predicted, classes)))
     taken = None if named is penalty else named.classes
     # Names in the order of the codes are in the order of the columns, too.
     order = named.classes
@@ -328,18 +328,18 @@ def labels_in(
     truth: str | None,
     predicted: str | None,
     classes: Sequence[str] | None = None,
-) -> set[str]:
-    """The classes that a file's labels and answers name, where they are not known otherwise."""
+) -> tuple[set[str], set[str]]:
+    """The classes that a file's true labels name, and those that its answers name, where they are
+    not known otherwise."""
     true = find_truth(file, (), truth, needed=True)
     assert true is not None
     answers = predicted or guess_column(file, PREDICTED, ())
     file.check([] if answers is None else [answers])
-    found = _texts(file, true)
+    found = codes(read_table(file, {true: "label"}), true, file)[1]
+    n = len(found)
     if answers is not None:
-        none = abstained_text(classes or [*found])
-        found |= {name for name in _texts(file, answers) if name != none}
-    return set(class_names([*found], classes))
-
-
-def _texts(file: TableFile, column: str) -> set[str]:
-    return set(class_names(codes(read_table(file, {column: "label"}), column, file)[1]))
+        none = abstained_text(classes or found)
+        given = codes(read_table(file, {answers: "label"}), answers, file)[1]
+        found += [name for name in given if name != none]
+    names = one_spelling(found) if classes is None else class_names(found, classes)
+    return set(names[:n]), set(names[n:])
