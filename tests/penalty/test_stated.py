@@ -144,6 +144,17 @@ def test_labels_that_are_neither_names_nor_codes_are_refused(
         penalty_over(None, labels, classes=classes)
 
 
+def test_labels_that_may_be_names_or_codes_are_refused_unless_something_decides() -> None:
+    classes = ["1", "2", "3"]
+    with pytest.raises(ValueError, match=r"The labels 1, 2 may be names .* leave `classes` out"):
+        class_names(["1", "2"], classes)
+    assert class_names(["1", "2", "3"], classes) == ["1", "2", "3"]
+    assert class_names(["1", "2", "0"], classes) == ["2", "3", "1"]
+    assert class_names(["1", "2"], classes, beside=["0", "1", "2"]) == ["2", "3"]
+    assert class_names(["1", "2"], classes, beside=["3"]) == ["1", "2"]
+    assert class_names(["1", "0"], ["0", "1", "2"]) == ["1", "0"]
+
+
 def test_codes_written_with_a_point_are_codes() -> None:
     assert class_names(["1.0", "0.0"], ["bad", "good"]) == ["good", "bad"]
     assert class_names(["1.0", "x"], ["1.0", "x"]) == ["1.0", "x"]

@@ -169,9 +169,16 @@ def sorted_labels(names: Iterable[str]) -> list[str]:
 
 
 def class_names(
-    labels: Sequence[Any] | npt.NDArray[Any], classes: Sequence[Any] | None = None
+    labels: Sequence[Any] | npt.NDArray[Any],
+    classes: Sequence[Any] | None = None,
+    *,
+    beside: Sequence[str] = (),
 ) -> list[str]:
     """The name of each label; with `classes`, codes 0, 1, ... stand for these names.
+
+    Refused where labels may be either, as 1 and 2 may of the classes 1, 2, 3.
+
+    beside: what decides then, written as the labels are: other labels, ends of columns' names
 
     >>> class_names([1.0, 0.0]), class_names([1, 0], ["bad", "good"])
     (['1', '0'], ['good', 'bad'])
@@ -184,9 +191,19 @@ def class_names(
     names = [name if name in known else as_whole(name) for name in names]
     if len(set(known)) < len(known):
         raise ArgumentError(f"`classes` must name each class once; got {listed(known)}.")
-    if set(known).issuperset(names):
-        return names
     codes = {str(code): name for code, name in enumerate(known)}
+    if set(known).issuperset(names):
+        if not set(codes).issuperset(names) or all(codes[name] == name for name in names):
+            return names
+        by_code, by_name = set(codes).issuperset(beside), set(known).issuperset(beside)
+        if by_code == by_name:
+            raise DataError(
+                f"The labels {listed(sorted_labels(names))} may be names of `classes` (--classes) "
+                "or codes 0, 1, ... for them, and these differ. If they are names, leave `classes` "
+                "out; if they are codes, write the names in their place."
+            )
+        if by_name:
+            return names
     strange = next((name for name in names if name not in known and name not in codes), None)
     if strange is not None:
         raise DataError(

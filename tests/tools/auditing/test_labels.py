@@ -100,3 +100,24 @@ def test_probabilities_written_with_two_digits_are_scaled_to_sum_to_one(tmp_path
     table.assign(truth=truth).to_csv(path, index=False)
     with pytest.raises(DataError, match=r"sum to .*, not to 1"):
         audit(path, penalty=NAMED)
+
+
+def test_numbers_are_names_or_codes_in_the_whole_file(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, 500)
+    stars = tmp_path / "stars.csv"
+    pd.DataFrame({"truth": codes, "predicted": codes.clip(1)}).to_csv(stars, index=False)
+    found = audit(stars, penalty=Penalty.from_ordinal(list("12345")), classes=list("12345"))
+    assert found.summary.accuracy == pytest.approx((codes > 0).mean())
+    probs = np.full((500, 5), 0.05) + 0.75 * np.eye(5)[codes]
+    table = pd.DataFrame(probs, columns=[f"prob_{i}" for i in range(5)]).assign(truth=codes)
+    some, names = tmp_path / "some.csv", tmp_path / "names.csv"
+    table[table["truth"] > 0].to_csv(some, index=False)
+    assert audit(some, budgets=["5->1 <= 2%"], classes=list("12345")).summary.accuracy == 1.0
+    few = table.loc[table["truth"].isin([1, 2]), ["truth"]]
+    few.assign(predicted=few["truth"]).to_csv(names, index=False)
+    with pytest.raises(DataError, match=r"The labels 1, 2 may be names of `classes`"):
+        audit(names, budgets=["5->1 <= 2%"], classes=list("12345"))
+    table.to_csv(some, index=False)
+    with pytest.raises(DataError, match=r"prob_4, prob_3, prob_2 .* by name, leave --classes out"):
+        audit(some, budgets=["4->1 <= 2%"], classes=list("43210"))

@@ -17,6 +17,7 @@ from untrue.penalty.prob_columns import PREFIXES
 from untrue.penalty.stated import class_names, sorted_labels
 from untrue.tools.reading.columns import (
     class_of,
+    column_ends,
     find_truth,
     has_prefix,
     known_probs,
@@ -95,7 +96,7 @@ def read_probabilities(
     wanted: dict[str, Kind] = dict.fromkeys(columns, "number")
     table = read_table(file, wanted | ({} if column is None else {column: "label"}))
     numbers, names = codes(table, column, file) if column is not None else (None, [])
-    names = class_names(names, label_names)
+    names = class_names(names, label_names, beside=column_ends(columns, probs))
     if classes is None:
         classes = _two_classes(columns[0], of_single or names, file, notes)
     true = None

@@ -162,6 +162,17 @@ def class_of(column: str, classes: Sequence[str]) -> int | None:
     return None
 
 
+def column_ends(columns: Sequence[str], asked: str | None = None) -> list[str]:
+    """The names of columns of probabilities without their prefix, `asked` if it is that.
+
+    >>> column_ends(["prob_0", "prob_1"]), column_ends(["net.0", "net.1"], "net.")
+    (['0', '1'], ['0', '1'])
+    """
+    prefixes = PREFIXES if asked is None else (asked, *PREFIXES)
+    found = [next((p for p in prefixes if name.startswith(p)), "") for name in columns]
+    return [name.removeprefix(prefix) for name, prefix in zip(columns, found, strict=True)]
+
+
 def single_class(column: str, classes: Sequence[str]) -> int:
     """Which of two classes a single column of probabilities is of: the one that it is called after,
     else the second."""
@@ -246,13 +257,18 @@ def _with_prefix(
     there = set(file.names)
     number = {name: str(code) for code, name in enumerate(label_names or ())}
     numbered = [number[name] for name in classes] if number.keys() >= set(classes) else None
-    for suffixes in (classes, numbered):
-        if suffixes is None:
-            continue
-        wanted = tuple(prefix + suffix for suffix in suffixes)
-        if there.issuperset(wanted):
-            return wanted
-    return None
+    both = [
+        tuple(prefix + suffix for suffix in suffixes)
+        for suffixes in (classes, numbered)
+        if suffixes is not None and there.issuperset(prefix + suffix for suffix in suffixes)
+    ]
+    if len(set(both)) > 1:
+        raise DataError(
+            f"{file.path}: the columns {listed(both[0], 3)} may be called after the names of the "
+            "classes or after their codes 0, 1, ..., and these differ. If it is by name, leave "
+            "--classes out; if by code, write the names in their place."
+        )
+    return both[0] if both else None
 
 
 def _guessed_probs(

@@ -23,6 +23,7 @@ from untrue.tools.reading.columns import (
     PREDICTED,
     Columns,
     choose,
+    column_ends,
     find_truth,
     guess_column,
 )
@@ -208,10 +209,14 @@ def read_predictions(
             "the penalty has no class names; its rows are taken for the labels in sorted order: "
             f"{listed(taken)}"
         )
-    true_codes, true_names = codes(table, columns.truth, file)
+    true_codes, true_labels = codes(table, columns.truth, file)
+    given, answers = (None, []) if not columns.predicted else codes(table, columns.predicted, file)
+    none = abstained_text(classes or penalty.classes)
+    known = [answer for answer in answers if answer != none]
+    ends = column_ends(columns.probs or (), probs)
     true = positions(
         true_codes,
-        class_names(true_names, classes),
+        class_names(true_labels, classes, beside=[*known, *ends]),
         named.classes,
         column=columns.truth,
         source=str(path),
@@ -219,9 +224,18 @@ def read_predictions(
     scores = _scores(table, columns, file, order, named.classes)
     if scores is not None and columns.notes and classes is None:  # something was guessed
         check_order(scores, true, named.classes)
-    if columns.predicted is not None:
-        none = abstained_text(classes or penalty.classes)
-        found = _answers(table, columns.predicted, file, named.classes, classes, none)
+    if columns.predicted is not None and given is not None:
+        names_of = class_names(known, classes, beside=[*true_labels, *ends])
+        name_of = dict(zip(known, names_of, strict=True))
+        found = positions(
+            given,
+            [name_of.get(answer, abstained_text(named.classes)) for answer in answers],
+            named.classes,
+            column=columns.predicted,
+            source=str(path),
+            may_abstain=True,
+            hint=NODE_HINT,
+        )
         notes += _doubts(found, scores, named)
     else:
         assert scores is not None  # `choose` found one of the two
@@ -264,29 +278,6 @@ def _scores(
         return None
     scores = probability_matrix(table, columns.probs, order, file)
     return scores if order == classes else scores[:, [order.index(name) for name in classes]]
-
-
-def _answers(
-    table: Any,
-    column: str,
-    file: TableFile,
-    classes: tuple[str, ...],
-    label_names: Sequence[str] | None,
-    none: str,
-) -> IntArray:
-    """Positions (N,) of the answers among the classes, -1 where it is the text `none`."""
-    found, names = codes(table, column, file)
-    given = [name for name in names if name != none]
-    known = dict(zip(given, class_names(given, label_names), strict=True))
-    return positions(
-        found,
-        [known.get(name, abstained_text(classes)) for name in names],
-        classes,
-        column=column,
-        source=str(file.path),
-        may_abstain=True,
-        hint=NODE_HINT,
-    )
 
 
 def _doubts(
@@ -335,11 +326,15 @@ def labels_in(
     assert true is not None
     answers = predicted or guess_column(file, PREDICTED, ())
     file.check([] if answers is None else [answers])
-    found = codes(read_table(file, {true: "label"}), true, file)[1]
-    n = len(found)
+    found, given = codes(read_table(file, {true: "label"}), true, file)[1], list[str]()
     if answers is not None:
         none = abstained_text(classes or found)
-        given = codes(read_table(file, {answers: "label"}), answers, file)[1]
-        found += [name for name in given if name != none]
-    names = one_spelling(found) if classes is None else class_names(found, classes)
-    return set(names[:n]), set(names[n:])
+        texts = codes(read_table(file, {answers: "label"}), answers, file)[1]
+        given = [name for name in texts if name != none]
+    if classes is None:
+        names = one_spelling([*found, *given])
+        return set(names[: len(found)]), set(names[len(found) :])
+    return (
+        set(class_names(found, classes, beside=given)),
+        set(class_names(given, classes, beside=found)),
+    )
