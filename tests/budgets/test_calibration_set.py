@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from untrue import Actions, DecisionRule, Penalty, control
+from untrue import Actions, DecisionRule, Penalty, audit, control
 from untrue.budgets.calibration_set import read_calibration_set
 from untrue.errors import ArgumentError, DataError, PenaltyError
 
@@ -105,6 +105,20 @@ def test_tables_go_by_their_columns(pool, data) -> None:
         ArgumentError, match="`probs` names 'p', which is not a class of the penalty"
     ):
         control(table.set_axis(["p", "q", "r", "s"], axis=1), names, budgets=BUDGET, penalty=COSTS)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_names_of_classes_may_begin_like_those_of_columns(pool, data, named) -> None:
+    probs, codes = data
+    classes = [f"p_{name}" for name in pool.classes]
+    names, table = np.array(classes)[codes], pd.DataFrame(probs, columns=classes).iloc[:, ::-1]
+    costs = Penalty.equal(classes) if named else None
+    budget = ["*->p_benign <= 12%"]
+    rule = control(table.convert_dtypes(), names, budgets=budget, penalty=costs)
+    plain = control(probs, names, budgets=budget, penalty=costs, classes=classes)
+    np.testing.assert_array_equal(rule(table), plain(probs))
+    found = audit(table, names, penalty=costs, resamples=10)
+    assert found.penalty.classes == tuple(classes if named else classes[::-1])
 
 
 def test_two_classes_from_one_column(pool, data) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from untrue import Penalty, Temperature, calibrate, decide, metrics, posterior
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, DataError
 
 COSTS = Penalty.from_rules(3, {(2, 0): 20.0})
 TWO = Penalty.from_rules(["no", "yes"], {("yes", "no"): 4.0})
@@ -157,6 +157,32 @@ def test_tables_go_by_the_names_of_their_columns() -> None:
         decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbm", "id"]), penalty)
     with pytest.raises(ArgumentError, match="more columns than the classes"):
         decide(pd.DataFrame(np.c_[probs, probs[:, 0]], columns=[*"zbmz"]), penalty)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_tables_of_nullable_numbers_are_numbers(backend: Any) -> None:
+    table = pd.DataFrame({"yes": [0.3, 0.1, 0.0], "no": [0.7, 0.9, 1.0]})
+    nullable = table.convert_dtypes(dtype_backend=backend)
+    assert decide(nullable, TWO).tolist() == decide(table, TWO).tolist() == [1, 0, 0]
+    np.testing.assert_array_equal(TWO.expected(nullable), TWO.expected(table))
+    np.testing.assert_array_equal(Temperature(2.0)(nullable), Temperature(2.0)(table))
+    assert metrics.ece(nullable, [0, 1, 1]) == metrics.ece(table, [0, 1, 1])
+    gap = nullable.copy()
+    gap.iloc[1, 0] = pd.NA
+    for refused in (lambda: decide(gap, TWO), lambda: metrics.ece(gap, [0, 1, 1])):
+        with pytest.raises(DataError, match="`probs` must hold numbers; row 1 holds <NA>"):
+            refused()
+    with pytest.raises(DataError, match="`logits` must hold numbers; row 1 holds <NA>"):
+        Temperature(2.0)(gap)
+    with pytest.raises(DataError, match="`probs` must hold numbers; row 0 holds '"):
+        decide(table.astype(str).astype(object), TWO)
+
+
+@pytest.mark.parametrize("prefix", ["", "prob_", "p_"])
+def test_names_of_classes_may_begin_like_those_of_columns(prefix: str) -> None:
+    penalty = Penalty.from_rules(["p_no", "p_yes"], {("p_yes", "p_no"): 4.0})
+    table = pd.DataFrame({f"{prefix}p_yes": [0.3, 0.1], f"{prefix}p_no": [0.7, 0.9]})
+    assert decide(table, penalty).tolist() == [1, 0]
 
 
 def test_columns_called_0_1_2_are_those_of_the_classes_called_so() -> None:

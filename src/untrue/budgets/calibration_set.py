@@ -61,7 +61,8 @@ def read_calibration_set(
 ) -> CalibrationSet:
     """Check and pair; classes are named by `classes`, by the columns of a table, by the penalty."""
     labels, own = _labels(target), _named(penalty)
-    named = classes if classes is not None else column_names(probs)
+    known = set(map(str, labels.tolist())) if own is None else own.classes
+    named = classes if classes is not None else column_names(probs, known)
     if named is not None:
         names = check_classes([str(name) for name in named])
     else:

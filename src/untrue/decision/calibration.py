@@ -21,6 +21,7 @@ from untrue.metrics.inputs import (
     read_labels,
     read_scores,
     row_blocks,
+    to_numbers,
 )
 from untrue.metrics.layouts import class_rows, flat_labels, read_weight
 from untrue.metrics.probabilities import softmax
@@ -72,7 +73,7 @@ class Temperature:
             tensor = logits if logits.dtype == torch.float64 else logits.float()
             # The greatest logit goes first: a division that overflows then ends in exp(-inf) = 0.
             return torch.softmax((tensor - tensor.amax(dim, keepdim=True)) / self.temperature, dim)
-        array = np.asarray(logits)
+        array = to_numbers(logits, "logits")
         if array.ndim == 0 or array.shape[dim] == 0 or array.dtype.kind not in "fiub":
             raise ArgumentError(
                 f"`logits` must be numbers of shape (..., k); got dtype {array.dtype} of shape "

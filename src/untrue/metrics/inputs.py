@@ -6,6 +6,7 @@ may rely on it. Torch tensors are known by their `detach`, so that torch need no
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -35,6 +36,24 @@ def to_numpy(value: ArrayOrTensor, name: str = "data") -> npt.NDArray[Any]:
         tensor = tensor.float()  # NumPy has no bfloat16
     array: npt.NDArray[Any] = tensor.numpy()
     return array
+
+
+def to_numbers(value: ArrayOrTensor, name: str) -> npt.NDArray[Any]:
+    """`to_numpy` of what should be numbers: objects, as nullable columns of pandas are, as float64.
+
+    The row of one that is no number is named.
+    """
+    array = to_numpy(value, name)
+    if array.dtype.kind != "O":
+        return array
+    with contextlib.suppress(TypeError, ValueError):
+        if not any(isinstance(cell, str) for cell in array.flat):
+            return array.astype(np.float64)
+    for row, cells in enumerate(array):
+        for cell in np.ravel(cells):
+            if isinstance(cell, str) or not hasattr(cell, "__float__"):
+                raise DataError(f"`{name}` must hold numbers; row {row} holds {cell!r}.")
+    raise ArgumentError(f"`{name}` must hold numbers; got dtype {array.dtype}.")
 
 
 def precision(value: ArrayOrTensor) -> float:
@@ -150,7 +169,7 @@ def check_same_length(**arrays: npt.NDArray[Any]) -> None:
 
 def read_scores(value: ArrayOrTensor, name: str, n_classes: int | None = None) -> npt.NDArray[Any]:
     """Floating-point numbers of shape (N, k), left in their own precision; values unchecked."""
-    scores = to_numpy(value, name)
+    scores = to_numbers(value, name)
     check_scores_shape(scores.shape, name, n_classes)
     if scores.dtype.kind not in "fiub":
         raise ArgumentError(f"`{name}` must hold numbers; got dtype {scores.dtype}.")

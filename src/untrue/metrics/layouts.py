@@ -15,7 +15,7 @@ import numpy.typing as npt
 from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics.inputs import to_numpy
+from untrue.metrics.inputs import to_numbers, to_numpy
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def class_rows(
     binary     there is none: each number, in an array of any shape, is that of the second of two
                classes. With two classes known, shapes (N,) and (N, 1) mean this by default.
     """
-    array: Any = scores if is_tensor(scores) else to_numpy(scores, name)
+    array: Any = scores if is_tensor(scores) else to_numbers(scores, name)
     shape = tuple(array.shape)
     if binary and n_classes not in (None, 2):
         raise ArgumentError(

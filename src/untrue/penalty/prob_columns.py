@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,20 @@ from untrue.errors import ArgumentError, listed
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
 
 
-def column_names(table: Any) -> list[str] | None:
+def column_names(table: Any, known: Collection[str] = ()) -> list[str] | None:
     """The classes that a table's columns (pandas, polars, pyarrow) are called after, with a prefix
-    such as prob_ or without; None where they are only numbers."""
+    such as prob_ or without; None where they are only numbers.
+
+    A prefix is part of the names where all of `known`, classes of which some may be left out, are
+    columns as they stand.
+    """
     columns = _columns(table)
     if columns is None or len(columns) < 2:
         return None
     names = [str(name) for name in columns]
-    prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
-    names = [name.removeprefix(prefix) for name in names]
+    if not known or not set(known) <= set(names):
+        prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
+        names = [name.removeprefix(prefix) for name in names]
     return None if names == [str(i) for i in range(len(names))] else names
 
 
@@ -32,7 +38,7 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     1, ... of classes that are called so in another order go by name where they are text, and are
     refused where they are numbers.
     """
-    columns, names = _columns(probs), column_names(probs)
+    columns, names = _columns(probs), column_names(probs, classes)
     if columns is None:
         return probs
     places = [str(i) for i in range(len(columns))]

@@ -100,7 +100,7 @@ def _classes_in(
 def _classes_of_arrays(data: Any, y: Any) -> list[str]:
     if y is None:
         raise ArgumentError("`y` must hold the true labels of the predictions.")
-    names_of_columns = column_names(data)
+    names_of_columns = column_names(data, set(map(str, to_numpy(y).ravel().tolist())))
     if names_of_columns is not None:
         return names_of_columns
     given, labels = to_numpy(data), to_numpy(y)

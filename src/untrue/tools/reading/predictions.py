@@ -124,7 +124,7 @@ def _read_arrays(
 ) -> PredictionTable:
     if classes is not None:
         penalty = penalty_over(penalty, classes)
-    named_columns = classes is not None or column_names(data) is not None
+    named_columns = classes is not None or column_names(data, penalty.classes) is not None
     given = to_numpy(in_column_order(data, penalty.classes))
     true = _array_codes(to_numpy(y), penalty, "y")
     if given.ndim == 1 and given.dtype.kind == "f" and penalty.n_classes == 2:
