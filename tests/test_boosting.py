@@ -176,6 +176,7 @@ def test_metrics_of_lightgbm_agree_with_its_own_and_with_the_formulas() -> None:
     name, value, higher_is_better = metric(Y, raw, WEIGHT)
     assert (name, higher_is_better) == ("log-bilinear-loss", False)
     assert value == pytest.approx(found["log-bilinear-loss"], rel=1e-5)
+    assert np.isnan(metric(Y, raw, np.zeros(len(Y)))[1]), "nothing counts"
 
 
 def test_lightgbm_stops_early_by_our_metric() -> None:

@@ -45,6 +45,10 @@ def test_an_example_of_weight_two_starts_boosting_as_two_examples(loss: Any) -> 
 def test_start_scores_of_what_is_no_class_are_refused() -> None:
     with pytest.raises(DataError, match=r"Labels must be the integers 0..9.* row 1 has 12"):
         boosting.start_scores(ZONE, [3, 12])
+    with pytest.raises(DataError, match=r"Labels must be the integers 0..9.* row 1 has nan"):
+        boosting.start_scores(ZONE, [3, np.nan])
+    with pytest.raises(ArgumentError, match=r"integers 0..9.* got dtype <U1. Give each label"):
+        boosting.start_scores(ZONE, ["a", "b"])
 
 
 @pytest.mark.parametrize(

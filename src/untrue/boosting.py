@@ -279,7 +279,8 @@ class Metric:
             values = reference.losses(
                 call.logits, call.target, rows, loss=self.loss, alpha=self.alpha
             )
-        value = float(np.average(values, weights=call.weight)) if len(values) else float("nan")
+        counts = len(values) > 0 if call.weight is None else bool(call.weight.any())
+        value = float(np.average(values, weights=call.weight)) if counts else float("nan")
         if self.library == "lightgbm":
             return self.__name__, value, False
         return (self.__name__, value) if call.by_booster else value
@@ -336,7 +337,13 @@ def _read_call(
 
 
 def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> IntArray:
-    target = labels.astype(np.int64)
+    if labels.dtype.kind not in "biuf":
+        raise ArgumentError(
+            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
+            f"got dtype {labels.dtype}. Give each label's position in the penalty's classes."
+        )
+    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are found below
+        target = labels.astype(np.int64)
     outside = (target != labels) | (target < 0) | (target >= n_classes)
     if outside.any():
         raise DataError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,3 +128,10 @@ def test_the_numbers_of_numpy_are_numbers() -> None:
     for amount in (True, "5", float("nan"), None):
         with pytest.raises(ArgumentError, match=r"`amount`|the limit must be 0 or more"):
             Budget("confusion", amount, "%", ("a",), ("b",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("side", ["true", "predicted"])
+def test_a_side_is_no_string_of_which_each_letter_would_be_a_class(side: str) -> None:
+    sides: dict[str, Any] = {"true": ("a",), "predicted": ("b",), side: "ab"}
+    with pytest.raises(ArgumentError, match=rf"`{side}` must be a tuple of names; got the string"):
+        Budget("confusion", 5, "%", **sides)

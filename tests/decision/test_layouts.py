@@ -128,6 +128,11 @@ def test_layouts_that_do_not_fit_are_named(
         decide(kind(np.full(shape, 1 / 3)), COSTS, **options)
 
 
+def test_logits_of_one_number_each_ask_for_binary() -> None:
+    with pytest.raises(ArgumentError, match=r"got shape \(2,\); write .*, or set `binary` if"):
+        calibrate(np.zeros(2), [0, 1])
+
+
 def test_labels_must_have_the_shape_of_the_examples() -> None:
     logits, target = pixels()
     with pytest.raises(ArgumentError, match=r"`target` must have one entry .*\(2, 4, 5\); got sh"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -104,8 +105,13 @@ def test_abstentions_are_refused_unless_dropped() -> None:
         ([0, -1], [0, 0], 2, r"`true` must lie in \[0, 2\) for 2 classes; got -1 at position 1"),
         ([0, 0], [-2, 0], 2, r"`predicted` must lie in \[-1, 2\).*got -2 at position 0"),
         ([0, 0], [0], 2, "equally many rows; got 2 in `true`, 1 in `predicted`"),
-        ([0.0], [0], 2, r"`true` must hold class indices \(integers\); got dtype float64"),
-        (["a"], [0], 2, r"`true` must hold class indices \(integers\); got dtype <U1"),
+        ([0.0], [0], 2, r"indices \(integers\); got dtype float64. Whole .* by \.astype\(int\)"),
+        ([0, 0], [0, 0.5], 2, r"`predicted` must hold .* \(integers\); row 1 is 0.5"),
+        ([0, np.nan], [0, 0], 2, "`true` must hold a class in every row; row 1 is missing"),
+        ([0, None], [0, 0], 2, "`true` must hold a class in every row; row 1 is missing"),
+        (pd.array([0, None], "Int64"), [0, 0], 2, "`true` must hold .* row 1 is missing"),
+        (np.array([0, pd.NA]), [0, 0], 2, "`true` must hold .* row 1 is missing"),
+        (["a"], [0], 2, r"`true` must hold .* got dtype <U1. Turn names into indices"),
         ([[0]], [0], 2, r"`predicted` must have one entry for each example, in shape \(1, 1\)"),
         (0, 0, 2, r"`true` must have shape \(N,\); got a single value"),
         ([0], [0], 0, "`n_classes` must be at least 1; got 0"),

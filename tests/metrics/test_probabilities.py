@@ -117,6 +117,7 @@ def test_tensors_of_any_precision_are_measured(dtype: torch.dtype) -> None:
         ([[0.5, 0.5], [np.nan, 1]], [0, 0], "must not be NaN; row 1 holds one"),
         ([[np.inf, 0]], [0], "must sum to 1; row 0 sums to inf"),
         ([0.5, 0.5], [0], r"`probs` must have shape \(N, k\).*write probs\[None\] for one example"),
+        ([0.5, 0.5], [0], r"\(2,\); .* np\.stack\(\[1 - probs, probs\], axis=1\) for the second"),
         ([[0.5, 0.5]], [0, 1], "equally many rows; got 1 in `probs`, 2 in `true`"),
         ([[0.5, 0.5]], [2], r"`true` must lie in \[0, 2\)"),
         ([["a", "b"]], [0], "`probs` must hold numbers; got dtype <U1"),

@@ -86,6 +86,12 @@ class Budget:
         if isinstance(self.amount, bool) or not isinstance(self.amount, Real):
             raise ArgumentError(f"`amount` must be a number; got {self.amount!r}.")
         object.__setattr__(self, "amount", float(self.amount))
+        for side, names in (("true", self.true), ("predicted", self.predicted)):
+            if isinstance(names, str):
+                raise ArgumentError(
+                    f"`{side}` must be a tuple of names; got the string {names!r}. "
+                    f"Write ({names!r},), or Budget.parse."
+                )
         for name in (*self.true, *self.predicted):
             if not _is_bare(name) and '"' in name and "'" in name:
                 raise ArgumentError(

@@ -20,7 +20,9 @@ from untrue.penalty.device_buffers import DeviceBuffers
 
 
 def class_weights(penalty: Penalty | Any, *, power: float = 1.0) -> FloatArray:
-    """(k,) `(row sum of A / mean row sum) ** power`: costly classes count more, 1 on average.
+    """(k,) `(row sum of A / mean row sum) ** power`: costly classes count more.
+
+    With power 1 the mean over the classes is 1.
 
     >>> class_weights(Penalty.from_rules(["tumour", "benign"], {("tumour", "benign"): 3.0}))
     array([1.5, 0.5])

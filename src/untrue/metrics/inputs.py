@@ -7,9 +7,10 @@ may rely on it. Torch tensors are known by their `detach`, so that torch need no
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -147,10 +148,7 @@ def read_labels(
     if labels.dtype.kind == "b":
         labels = labels.astype(np.int8)
     if labels.dtype.kind not in "iu":
-        raise ArgumentError(
-            f"`{name}` must hold class indices (integers); got dtype {labels.dtype}. "
-            "Turn names into indices by the position of each name in the list of classes."
-        )
+        _refuse_labels(labels, name)
     if labels.min() < least or labels.max() >= n_classes:
         position = int(np.argmax((labels < least) | (labels >= n_classes)))
         raise DataError(
@@ -158,6 +156,22 @@ def read_labels(
             f"got {int(labels[position])} at position {position}."
         )
     return labels
+
+
+def _refuse_labels(labels: npt.NDArray[Any], name: str) -> NoReturn:
+    """Say why labels that are no whole numbers are refused, and what to do about it."""
+    for row, label in enumerate(labels.tolist() if labels.dtype.kind in "fO" else ()):
+        number = isinstance(label, float)
+        if label is None or type(label).__name__ == "NAType" or (number and math.isnan(label)):
+            raise DataError(f"`{name}` must hold a class in every row; row {row} is missing.")
+        if number and not label.is_integer():
+            raise DataError(f"`{name}` must hold class indices (integers); row {row} is {label}.")
+    way = "Turn names into indices by the position of each name in the list of classes."
+    if labels.dtype.kind == "f":
+        way = "Whole numbers become integers by .astype(int)."
+    raise ArgumentError(
+        f"`{name}` must hold class indices (integers); got dtype {labels.dtype}. {way}"
+    )
 
 
 def check_same_length(**arrays: npt.NDArray[Any]) -> None:
@@ -180,6 +194,8 @@ def check_scores_shape(shape: Sequence[int], name: str, n_classes: int | None) -
     """The shape is (N, k), with at least one class and with `n_classes` if that is known."""
     if len(shape) != 2 or shape[1] == 0:
         hint = f"; write {name}[None] for one example" if len(shape) == 1 else ""
+        if len(shape) == 1 and name == "probs":
+            hint += ", np.stack([1 - probs, probs], axis=1) for the second of two classes"
         if len(shape) > 2:
             hint = "; put the classes last and flatten the rest, so that each pixel is a row"
         raise ArgumentError(f"`{name}` must have shape (N, k); got shape {tuple(shape)}{hint}.")

@@ -68,6 +68,8 @@ def class_rows(
         return _two_columns(array.reshape(-1), name), RowLayout(shape, None)
     if len(shape) < 2 or 0 in shape[1:]:
         hint = f"; write {name}[None] for one example" if len(shape) == 1 else ""
+        if hint and n_classes is None:
+            hint += ", or set `binary` if each number is that of the second of two classes"
         raise ArgumentError(f"`{name}` must have shape (N, k); got shape {shape}{hint}.")
     if not isinstance(dim, int) or not -len(shape) <= dim < len(shape):
         raise ArgumentError(

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from untrue import Budget, Hierarchy, Penalty, control, decide, metrics
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import DataError
 from untrue.lab.specs import DatasetInfo, PenaltySpec
 from untrue.tools.auditing.audit import audit
 
@@ -162,9 +162,9 @@ def test_arrays_of_names_may_abstain(none: object) -> None:
 
 
 def test_labels_that_are_no_class_indices_are_named() -> None:
-    with pytest.raises(ArgumentError, match="`y` must hold class indices"):
+    with pytest.raises(DataError, match="`y` must hold a class in every row; row 1 is missing"):
         audit([0, 1, 1], [0.0, float("nan"), 1.0], budgets=["0->1 <= 50%"])
-    with pytest.raises(ArgumentError, match="`data` must hold class indices"):
+    with pytest.raises(DataError, match=r"`data` must hold class indices .*; row 1 is inf"):
         audit(np.array([0.0, np.inf]), np.array([0, 1]), budgets=["0->1 <= 50%"])
     with pytest.raises(DataError, match="every prediction abstains"):
         audit(np.array([None, None]), np.array([0, 1]), budgets=["0->1 <= 50%"])
