@@ -333,3 +333,29 @@ def test_a_file_and_arrays_agree_on_the_order_of_labels_that_are_numbers(folder:
     assert by_file.guarantee == by_array.guarantee == by_text.guarantee
     audited = untrue.audit(labels.astype(str), labels.astype(str), budgets=[budget], resamples=10)
     assert audited.penalty.classes == ("9", "10")
+
+
+def test_the_order_of_classes_never_turns_answers_round(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    dog = rng.random(400) < 0.5
+    score = 1 / (1 + np.exp(-rng.normal(3.0 * dog - 1.5, 1.0)))
+    table = pd.DataFrame({"prob_dog": score, "prob_cat": 1 - score})
+    table.assign(truth=np.where(dog, "dog", "cat")).to_csv("two.csv", index=False)
+    assert control("two.csv", "--budget", "dog->cat <= 30%", "--out", "two.json") == 0
+    pd.DataFrame({"score": score}).to_csv("one.csv", index=False)
+
+    def right(data: str, *words: str) -> float:
+        assert exit_code(["decide", "two.json", data, "--out", "d.csv", "--overwrite", *words]) == 0
+        return float((pd.read_csv("d.csv")["decided"] == np.where(dog, "dog", "cat")).mean())
+
+    assert right("two.csv") == right("two.csv", "--classes", "cat,dog") > 0.8
+    assert right("one.csv", "--classes", "cat,dog") > 0.8
+    assert right("one.csv", "--classes", "dog,cat") < 0.2
+    capsys.readouterr()
+    # Other commands take it for the second in sorted order, the rule's second is another.
+    assert exit_code(["decide", "two.json", "one.csv", "--out", "none.csv"]) == 2
+    error = capsys.readouterr().err
+    assert "--classes dog,cat if it is the probability of 'cat', --classes cat,dog if" in error
+    assert not Path("none.csv").exists()

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from untrue.budgets import DecisionRule
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, DataError
 from untrue.optional import need
-from untrue.tools.deciding.probability_file import read_probabilities
+from untrue.penalty.stated import sorted_labels
+from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.columns import class_of
 from untrue.tools.reading.labels import abstained_text
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
@@ -65,11 +67,15 @@ def decide_file(
         raise ArgumentError(
             f"{path} has a column {column!r} already; name another for the answers with --column."
         )
-    given = rule.codes(read.probs)
+    _check_class_of(read, rule, classes)
+    scores = read.probs
+    if read.classes != rule.classes:
+        scores = scores[:, [read.classes.index(name) for name in rule.classes]]
+    given = rule.codes(scores)
     names = np.array([*rule.classes, abstained_text(rule.classes)], dtype=object)
-    changed = (given >= 0) & (given != read.probs.argmax(axis=1))
+    changed = (given >= 0) & (given != scores.argmax(axis=1))
     file, columns, notes = read.file, read.columns, read.notes
-    del read  # a million rows of 100 classes are 800 MB, and so is the table itself
+    del read, scores  # a million rows of 100 classes are 800 MB, and so is the table itself
     table = whole_table(file)
     arrow = need("pyarrow", "Deciding")
     answers = arrow.DictionaryArray.from_arrays(given % len(names), arrow.array(names))
@@ -84,3 +90,19 @@ def decide_file(
         counts=tuple(zip(rule.classes, counts.tolist(), strict=True)),
         notes=notes,
     )
+
+
+def _check_class_of(
+    read: ProbabilityFile, rule: DecisionRule, classes: Sequence[str] | None
+) -> None:
+    """Refuse one column of either class: the second of the rule may not be the second in sorted
+    order, which other commands take it for, and no truth is there to tell."""
+    if classes is not None or len(read.columns) > 1:
+        return
+    column, (first, second) = read.columns[0], rule.classes
+    if class_of(column, rule.classes) is None and [first, second] != sorted_labels(rule.classes):
+        raise DataError(
+            f"{read.file.path}: the column {column!r} is called after none of the classes. Name "
+            f"its class last: --classes {first},{second} if it is the probability of {second!r}, "
+            f"--classes {second},{first} if it is that of {first!r}."
+        )
