@@ -198,6 +198,19 @@ def test_costs_of_certain_examples_make_no_model() -> None:
         fit(np.zeros((4, 1)), np.array(CLASSES * 2), penalty=each)  # type: ignore[arg-type]
 
 
+def test_answers_by_the_costs_of_each_row_raise_no_doubt_about_their_rows(tmp_path: Path) -> None:
+    rows = {
+        "truth": ["fraud", "fine"] * 20,
+        "predicted": ["fraud"] * 40,
+        "prob_fine": [0.9] * 40,
+        "prob_fraud": [0.1] * 40,
+        "amount": [1000] * 40,
+    }
+    path = write(tmp_path / "answers.csv", rows)  # type: ignore[arg-type]
+    found = untrue.audit(path, penalty=COSTS, resamples=50)
+    assert not any("in the same order" in note for note in found.notes)
+
+
 def test_audit_counts_what_each_row_paid(tmp_path: Path) -> None:
     rows = {
         "truth": ["fraud", "fraud", "fine", "fine"],

@@ -182,6 +182,19 @@ def test_data_of_another_kind_are_reported(model: Model, tmp_path: Path) -> None
         read_data(model, tmp_path / "d.npz")
 
 
+def test_a_table_for_a_model_of_images_is_of_another_kind(
+    patients_csv: Path, tmp_path: Path
+) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    names = np.array(["low", "high"])[(pixels.mean(axis=(1, 2)) > 127).astype(int)]
+    np.savez(tmp_path / "d.npz", X=pixels, y=names)
+    model = fit(open_source(tmp_path / "d.npz"), loss="cross-entropy", epochs=1).model
+    with pytest.raises(DataError, match=r"fitted to data of kind 'npz images'; .* is 'table'"):
+        read_data(model, patients_csv)
+    with pytest.raises(DataError, match=r"There is no file or folder"):
+        read_data(model, tmp_path / "none.csv")
+
+
 def test_a_value_that_overflows_is_refused_by_row_and_column(
     model: Model, patients_csv: Path, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ from untrue.tools.reading.opening import array_source, open_source, table_source
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
 from untrue.tools.reading.sources import ARRAYS, Labels, Source, TableSource
-from untrue.tools.reading.tables import held_table, is_frame
+from untrue.tools.reading.tables import held_table, is_frame, is_table
 from untrue.tools.writing import write_table
 
 Costs = Penalty | ExamplePenalty
@@ -75,14 +75,18 @@ def read_data(
         if isinstance(model.preprocessing, TablePreprocessing | TableCodes)
         else Schema((), ())
     )
+    if model.kind != "table" and is_table(path) and path.is_file():
+        raise _other_kind(model, path, "table")
     source = open_source(
         path, target=model.target, schema=schema, delimiter=delimiter, classes=classes
     )
     if source.kind != model.kind:
-        raise DataError(
-            f"The model was fitted to data of kind {model.kind!r}; {path} is {source.kind!r}."
-        )
+        raise _other_kind(model, path, source.kind)
     return source
+
+
+def _other_kind(model: Model, path: Path, kind: str) -> DataError:
+    return DataError(f"The model was fitted to data of kind {model.kind!r}; {path} is {kind!r}.")
 
 
 def predict(

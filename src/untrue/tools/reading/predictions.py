@@ -224,6 +224,9 @@ def read_predictions(
     scores = _scores(table, columns, file, order, named.classes)
     if scores is not None and columns.notes and classes is None:  # something was guessed
         check_order(scores, true, named.classes)
+    each, note = None, ""
+    if isinstance(stated, FormulaPenalty) and by_columns is not None:
+        each, note = _row_costs(stated, named, by_columns, str(path))
     if columns.predicted is not None and given is not None:
         names_of = class_names(known, classes, beside=[*true_labels, *ends])
         name_of = dict(zip(known, names_of, strict=True))
@@ -236,7 +239,7 @@ def read_predictions(
             may_abstain=True,
             hint=NODE_HINT,
         )
-        notes += _doubts(found, scores, named)
+        notes += _doubts(found, scores, named if each is None else each)
     else:
         assert scores is not None  # `choose` found one of the two
         found = scores.argmax(axis=1)
@@ -245,9 +248,7 @@ def read_predictions(
     if columns.names:
         name_codes, name_texts = codes(table, columns.names, file)
         names = tuple(name_texts[code] for code in name_codes.tolist())
-    each = None
-    if isinstance(stated, FormulaPenalty) and by_columns is not None:
-        each, note = _row_costs(stated, named, by_columns, str(path))
+    if each is not None:
         named = each.mean(true)
         notes.append(note)
     return PredictionTable(
@@ -281,7 +282,9 @@ def _scores(
 
 
 def _doubts(
-    found: IntArray, scores: npt.NDArray[np.floating[Any]] | None, costs: Penalty
+    found: IntArray,
+    scores: npt.NDArray[np.floating[Any]] | None,
+    costs: Penalty | ExamplePenalty,
 ) -> list[str]:
     """Notes on answers that do not fit the probabilities, and on those that are missing."""
     notes = []
