@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from untrue import Penalty
 from untrue.errors import ArgumentError, DataError, PenaltyError, UntrueWarning
 from untrue.networks import NetworkSpec
 from untrue.tools.fitting.fit import fit
+from untrue.tools.fitting.learners import softmax_temperature
 from untrue.tools.fitting.predict import predict, read_data
 from untrue.tools.fitting.result import FitResult
 from untrue.tools.fitting.setup import labels_of
@@ -113,6 +116,23 @@ def test_a_model_that_learned_nothing_says_so(tmp_path: Path) -> None:
             **ONE,
             model="linear",
         )
+
+
+def test_costs_in_money_are_named_as_what_spoils_the_model() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(80, 3)), rng.integers(4, size=80)
+    money = Penalty.from_rules(4, {(0, 1): 1e7}, default=2e6)
+    notes = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrueWarning)  # noise: it may be no better than chance
+        for loss in ("bilinear", "cross-entropy"):
+            found = fit(x, y, penalty=money, loss=loss, **ONE, model="linear", baseline=False)
+            notes[loss] = found.notes
+    said = r"a mistake costs 2,[0-9,]{7} on average, far from 1, .* all costs by about 3,000,000"
+    assert re.match(said, notes["bilinear"][0])
+    assert not any("on average" in note for note in notes["cross-entropy"])
+    with pytest.warns(UntrueWarning, match="by bilinear is no better than chance .*; a mistake"):
+        softmax_temperature("bilinear", -np.eye(4)[y], y, notes["bilinear"][0])
 
 
 def test_labels_and_costs_must_speak_of_the_same_classes(patients_csv: Path) -> None:

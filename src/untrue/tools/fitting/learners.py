@@ -201,15 +201,20 @@ def choose_model(
     return Choice("network", 'boosted trees are not installed: pip install "untrue[boosting]"')
 
 
-def softmax_temperature(name: str, logits: FloatArray, labels: IntArray) -> float:
-    """The temperature that calibrates scores on held-out examples, with a warning at chance."""
+AT_CHANCE = "train longer, or check whether the columns distinguish the classes"
+
+
+def softmax_temperature(
+    name: str, logits: FloatArray, labels: IntArray, advice: str = AT_CHANCE
+) -> float:
+    """The temperature that calibrates scores on held-out examples, with a warning and `advice`
+    where they are no better than chance."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UntrueWarning)
         found = calibrate(np.asarray(logits), labels).temperature
     if caught:
         warnings.warn(
-            f"the model by {name} is no better than chance on the validation part; train longer, "
-            "or check whether the columns distinguish the classes",
+            f"the model by {name} is no better than chance on the validation part; {advice}",
             UntrueWarning,
             stacklevel=4,
         )
