@@ -9,6 +9,7 @@ import pytest
 import untrue
 from untrue import Penalty, audit
 from untrue.errors import DataError, PenaltyError
+from untrue.tools.deciding.probability_file import read_probabilities
 
 NAMED = Penalty.from_rules(["tumour", "cyst", "benign"], {("tumour", "benign"): 10.0})
 
@@ -121,3 +122,23 @@ def test_numbers_are_names_or_codes_in_the_whole_file(tmp_path) -> None:
     table.to_csv(some, index=False)
     with pytest.raises(DataError, match=r"prob_4, prob_3, prob_2 .* by name, leave --classes out"):
         audit(some, budgets=["4->1 <= 2%"], classes=list("43210"))
+
+
+def test_one_column_of_probabilities_is_as_exact_in_csv_as_in_parquet(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"truth": ["fraud", "fine"] * 50, "prob_fraud": 1 - 1e-12 * rng.random(100)}
+    )
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet")
+    costs = Penalty.from_rules(["fine", "fraud"], {("fine", "fraud"): 2e12})
+    one, other = (audit(tmp_path / name, penalty=costs) for name in ("a.csv", "a.parquet"))
+    assert one.decision is not None
+    assert other.decision is not None
+    assert one.decision.summary.expected_cost == other.decision.summary.expected_cost
+    assert one.decision.change.changed == other.decision.change.changed > 0
+    read = [
+        read_probabilities(tmp_path / name, known=costs.classes, with_truth="no").probs
+        for name in ("a.csv", "a.parquet")
+    ]
+    np.testing.assert_array_equal(*read)

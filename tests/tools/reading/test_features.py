@@ -19,6 +19,7 @@ from untrue.tools.reading.features import (
     learned_features,
     read_features,
 )
+from untrue.tools.reading.opening import open_source
 from untrue.tools.reading.tables import TableFile, codes, open_table
 
 
@@ -220,6 +221,23 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pa.csv, "read_csv", lambda *a, **b: read.append(a) or real(*a, **b))
     learned_features(file, "y")
     assert len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "way"),
+    [
+        (("1,000", "2,007", "1,234,567.5"), "without it"),
+        (("1,000", "2,07", "3,5"), "with a point"),
+    ],
+)
+def test_a_comma_between_thousands_is_left_out_and_no_point_put_there(
+    amounts: tuple[str, ...], way: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "money.csv"
+    rows = "".join(f'"{amount}",{label}\n' for amount in amounts for label in "ab")
+    path.write_text(f"amount,y\n{rows}")
+    with pytest.raises(DataError, match=rf"such as '1,000'; write them {way}\. If they are cat"):
+        open_source(path, target="y")
 
 
 def test_numbers_with_a_comma_are_refused(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from untrue.tools.reading.columns import (
     taken_for_second,
 )
 from untrue.tools.reading.labels import positions
-from untrue.tools.reading.probabilities import probability_matrix
-from untrue.tools.reading.tables import Kind, TableFile, codes, open_table, read_table
+from untrue.tools.reading.probabilities import number_kinds, probability_matrix
+from untrue.tools.reading.tables import TableFile, codes, open_table, read_table
 
 WithTruth = Literal["needed", "if there", "no"]
 
@@ -93,7 +93,7 @@ def read_probabilities(
         column = find_truth(file, classes or (), truth, needed=with_truth == "needed")
     if known is not None:
         columns, notes = _known_columns(file, known, probs, label_names, column)
-    wanted: dict[str, Kind] = dict.fromkeys(columns, "number")
+    wanted = number_kinds(columns)
     table = read_table(file, wanted | ({} if column is None else {column: "label"}))
     numbers, names = codes(table, column, file) if column is not None else (None, [])
     names = class_names(names, label_names, beside=column_ends(columns, probs))

@@ -310,11 +310,13 @@ def _check_no_slip(words: Words, name: str, file: TableFile) -> None:
 
 def _check_no_comma(words: Words, name: str, file: TableFile) -> None:
     """Refuse numbers that are written with a comma: as categories they would be worth nothing."""
-    commas = [text for text in words.values if re.fullmatch(r"-?\d+,\d+", text.strip())]
+    grouped, decimal = r"-?\d{1,3}(,\d{3})+(\.\d+)?", r"-?\d+,\d+"
+    commas = [t for t in map(str.strip, words.values) if re.fullmatch(f"{grouped}|{decimal}", t)]
     if len(commas) > 1 and len(commas) > 0.5 * len(words.values):
+        way = "without it" if all(re.fullmatch(grouped, t) for t in commas) else "with a point"
         raise DataError(
             f"{file.path}, column {name!r}: numbers are written with a comma, such as "
-            f"{commas[0]!r}; write them with a point. If they are categories: --categorical "
+            f"{commas[0]!r}; write them {way}. If they are categories: --categorical "
             f"{name!r}."
         )
 

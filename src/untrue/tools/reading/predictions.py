@@ -29,7 +29,7 @@ from untrue.tools.reading.columns import (
 )
 from untrue.tools.reading.cost_columns import file_columns
 from untrue.tools.reading.labels import abstained, abstained_text, one_spelling, positions
-from untrue.tools.reading.probabilities import check_probs, probability_matrix
+from untrue.tools.reading.probabilities import check_probs, number_kinds, probability_matrix
 from untrue.tools.reading.row_costs import formulas_in_words, given_columns
 from untrue.tools.reading.tables import (
     Kind,
@@ -266,7 +266,7 @@ def _wanted(columns: Columns) -> dict[str, Kind]:
     """What to read of the file, and as what."""
     wanted: dict[str, Kind] = {columns.truth: "label"}
     wanted |= {columns.predicted: "label"} if columns.predicted else {}
-    wanted |= dict.fromkeys(columns.probs or (), "number")
+    wanted |= number_kinds(columns.probs or ())
     wanted |= {columns.names: "label"} if columns.names else {}
     return wanted
 

@@ -11,12 +11,18 @@ import numpy.typing as npt
 from untrue.errors import DataError
 from untrue.metrics.inputs import BLOCK_VALUES
 from untrue.tools.reading.columns import single_class
-from untrue.tools.reading.tables import TableFile, matrix
+from untrue.tools.reading.tables import Kind, TableFile, matrix
 
 # Rounded probabilities pass; what is off by more is not a probability.
 SUM_SLACK = 1e-3
 # However many columns are rounded, a row that is off by more is not one of probabilities.
 MOST_ROUNDING = 0.1
+
+
+def number_kinds(columns: Sequence[str]) -> dict[str, Kind]:
+    """As what to read columns of probabilities: a single one as float64, in which 1 - p is exact
+    where p is nearly 1; of many that would be twice the memory."""
+    return dict.fromkeys(columns, "real" if len(columns) == 1 else "number")
 
 
 def probability_matrix(
