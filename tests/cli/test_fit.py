@@ -162,6 +162,23 @@ def test_wrong_use_is_one_sentence_and_nothing_is_written(
     assert sorted(path.name for path in folder.iterdir()) == ["costs.toml", "wine.csv"]
 
 
+@pytest.mark.parametrize("option", ["target", "delimiter", "ignore", "categorical", "classes"])
+def test_options_of_tables_are_refused_on_a_folder_of_images(
+    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("cat", "dog"):
+        (folder / "images" / name).mkdir(parents=True)
+        Image.new("L", (16, 16)).save(folder / "images" / name / "0.png")
+    words = ["fit", "images", "--loss", "cross-entropy", f"--{option}", ";", "--out", "model"]
+    assert exit_code(words) == 2
+    said = f"`{option}` (--{option}) has no effect on images, a folder of images: leave it out."
+    assert said in capsys.readouterr().err
+    np.savez("a.npz", X=np.zeros((4, 2)), y=np.arange(4))
+    if option not in ("target", "classes"):
+        assert exit_code(["fit", "a.npz", *words[2:]]) == 2
+        assert "has no effect on a.npz, a file of arrays" in capsys.readouterr().err
+
+
 def test_a_file_that_is_no_image_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("cat", "dog"):
         (folder / "images" / name).mkdir(parents=True)

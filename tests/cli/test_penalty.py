@@ -218,6 +218,12 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
             ["suggest", "--confusion", "cm.csv", "--rule", "a=2"],
             "A rule reads `TRUE->PREDICTED=",
         ),
+        (
+            ["suggest", "--confusion", "cm.csv"]
+            + ["--rule", "tumour->benign=2", "--rule", "tumour->benign=3"],
+            "`rules` (--rule) have two costs for 'tumour' -> 'benign'; keep one",
+        ),
+        (["new", "--classes", "a,b", "--power", "3"], "`power` (--power) belongs to classes in"),
         (["suggest", "--confusion", "cm.csv", "--by", "x"], "must be 'distance' or 'frequency'"),
         (["suggest", "--confusion", "cm.csv", "--greatest", "0"], "must be at least 1"),
         (["suggest"], "Missing option '--confusion'"),

@@ -162,6 +162,8 @@ def test_images_in_rows_of_pixels(name: str, shape: tuple[int, ...], dtype: Any)
     np.testing.assert_allclose(probs, ours.probs, atol=1e-5)
     np.testing.assert_array_equal(index, ours.predicted)
     assert check_onnx(made, found.model).agree == 64
+    with pytest.raises(ArgumentError, match="`pixels` must be uint8 or float32; got 'int8'"):
+        export_onnx(found.model, pixels="int8")
     other = "float32" if pixels == "uint8" else "uint8"
     source = onnx_check.drawn(made, found.model)
     with pytest.raises(DataError, match=f"Export with --pixels {pixels}"):
@@ -279,8 +281,8 @@ def test_wrong_use_is_one_line_and_writes_nothing(
         "(--abstain-cost) belongs to the decision": [
             *("--abstain-cost", "1", "--out", str(tmp_path / "m.onnx"))
         ],
-        "`pixels` must be uint8 or float32": [
-            *("--pixels", "int8", "--out", str(tmp_path / "m.onnx"))
+        "`pixels` (--pixels) belongs to a model of images": [
+            *("--pixels", "float32", "--out", str(tmp_path / "m.onnx"))
         ],
     }
     for line, words in wrong.items():

@@ -27,8 +27,9 @@ def export(
     abstain_cost: options.AbstainCost = None,
     penalty: options.OtherPenalty = None,
     pixels: Annotated[
-        str, typer.Option(help="What images come as: uint8, or float32 on the scale learned from.")
-    ] = "uint8",
+        str | None,
+        typer.Option(help="What images come as: uint8, or float32 on the scale learned from."),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(help="Data to compare with `untrue predict`; else drawn at random."),

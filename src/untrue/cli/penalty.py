@@ -109,8 +109,9 @@ def new(
         typer.Option("--ordinal", help="The classes are in order: further apart costs more."),
     ] = False,
     power: Annotated[
-        float, typer.Option(help="With --ordinal: a mistake costs its steps to this power.")
-    ] = 1.0,
+        float | None,
+        typer.Option(help="With --ordinal: a mistake costs its steps to this power; else to 1."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("costs.toml"),
     overwrite: options.Overwrite = False,
 ) -> None:

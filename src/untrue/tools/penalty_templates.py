@@ -85,14 +85,17 @@ def template(
     hierarchy: Hierarchy | None = None,
     *,
     ordinal: bool = False,
-    power: float = 1.0,
+    power: float | None = None,
 ) -> str:
     """A commented TOML penalty: rules for `classes`, or costs by height for `hierarchy`.
 
     ordinal: the classes stand in order, and a mistake costs its number of steps to the `power`
+        (1 if None)
     """
     if ordinal:
-        return _ordinal(classes, hierarchy, power)
+        return _ordinal(classes, hierarchy, 1.0 if power is None else power)
+    if power is not None:
+        raise ArgumentError("`power` (--power) belongs to classes in order: add --ordinal.")
     if hierarchy is not None:
         edges = "\n".join(
             f"    [{in_toml(up)}, {in_toml(name)}]," for up, name in hierarchy.edges()
@@ -203,8 +206,13 @@ def suggest(
     matrix = np.round(1.0 + (greatest - 1.0) * share, 2)
     np.fill_diagonal(matrix, 0.0)
     positions = {name: i for i, name in enumerate(classes)}
-    unseen = []
+    unseen, stated = [], set[tuple[str, str]]()
     for true, predicted, cost in rules:
+        if (true, predicted) in stated:
+            raise ArgumentError(
+                f"`rules` (--rule) have two costs for {true!r} -> {predicted!r}; keep one of them."
+            )
+        stated.add((true, predicted))
         # Checked by the rules' own builder, for its messages.
         Penalty.from_rules(classes, {(true, predicted): cost})
         i, j = positions[true], positions[predicted]

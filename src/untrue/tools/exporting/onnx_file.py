@@ -63,11 +63,12 @@ def export_onnx(
     decision: str | None = None,
     abstain_cost: float | None = None,
     penalty: Penalty | None = None,
-    pixels: str = PIXELS[0],
+    pixels: str | None = None,
 ) -> Exported:
     """The graph of a model; `decision`, `abstain_cost` and `penalty` as in `untrue.predict`.
 
-    pixels: what images come as, "uint8" bytes or "float32" numbers on the scale learned from
+    pixels: what images come as, "uint8" bytes (if None) or "float32" numbers on the scale learned
+        from
     """
     decision = default_decision(model) if decision is None else decision
     check_decision(model, decision, abstain_cost, penalty)
@@ -83,6 +84,12 @@ def export_onnx(
         )
     if abstain_cost is not None and not 0 <= abstain_cost < math.inf:
         raise ArgumentError(f"`abstain_cost` must be a number of at least 0; got {abstain_cost!r}.")
+    if pixels is not None and not isinstance(model.preprocessing, ImagePreprocessing):
+        raise ArgumentError(
+            "`pixels` (--pixels) belongs to a model of images; this one takes the columns of a "
+            "table."
+        )
+    pixels = PIXELS[0] if pixels is None else pixels
     if pixels not in PIXELS:
         raise ArgumentError(f"`pixels` must be {' or '.join(PIXELS)}; got {pixels!r}.")
     _check_size(model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,11 @@ def open_source(
     A folder with `train/` and `test/` keeps that split. classes: the names that labels 0, 1, ...
     stand for.
     """
+    of_tables = {"categorical": categorical, "ignore": ignore, "delimiter": delimiter}
     if path.is_dir():
+        # A model of a table has its own target, and a folder is of another kind than it.
+        asked = None if schema is not None else target
+        _check_no_effect(path, of_tables | {"target": asked, "classes": classes})
         return _open_folder(path, image_size, labelled=schema is None)
     if not path.exists():
         raise DataError(f"There is no file or folder {path}.")
@@ -73,6 +77,7 @@ def open_source(
             "it has no effect."
         )
     if path.suffix.lower() == ".npz":
+        _check_no_effect(path, of_tables)
         return _open_arrays(path, target or "y", needed=schema is None, classes=classes)
     if not is_table(path):
         raise DataError(
@@ -86,6 +91,16 @@ def open_source(
         ignore=ignore,
         classes=classes,
     )
+
+
+def _check_no_effect(path: Path, given: Mapping[str, object]) -> None:
+    """Refuse options of tables on a folder of images, whose labels are its folders, or arrays."""
+    for name, value in given.items():
+        if value:
+            what = "a folder of images" if path.is_dir() else "a file of arrays"
+            raise ArgumentError(
+                f"`{name}` (--{name}) has no effect on {path}, {what}: leave it out."
+            )
 
 
 def table_source(
