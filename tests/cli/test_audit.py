@@ -144,6 +144,10 @@ HEADER = "truth,prob_healthy,prob_benign,prob_tumour\nhealthy,.5,.5,0\n"
         ("truth,predicted\n", "p.csv has a header (truth, predicted) but no rows."),
         ("", "p.csv is empty: the first line must be a header with column names."),
         (
+            "\ntruth,predicted\na,a\n",
+            "p.csv begins with an empty line: the first line must be a header with column names.",
+        ),
+        (
             "truth;predicted\nhealthy;benign\n",
             "p.csv has one column only, 'truth;predicted' in line 1: its cells seem to be "
             "separated by a semicolon. Say so with --delimiter ';'.",

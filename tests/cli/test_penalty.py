@@ -219,8 +219,15 @@ def test_suggest_writes_a_matrix_led_by_the_rules(counts: Path, tmp_path: Path) 
             "A rule reads `TRUE->PREDICTED=",
         ),
         (
-            ["suggest", "--confusion", "cm.csv"]
-            + ["--rule", "tumour->benign=2", "--rule", "tumour->benign=3"],
+            [
+                "suggest",
+                "--confusion",
+                "cm.csv",
+                "--rule",
+                "tumour->benign=2",
+                "--rule",
+                "tumour->benign=3",
+            ],
             "`rules` (--rule) have two costs for 'tumour' -> 'benign'; keep one",
         ),
         (["new", "--classes", "a,b", "--power", "3"], "`power` (--power) belongs to classes in"),

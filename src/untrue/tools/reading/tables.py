@@ -128,7 +128,8 @@ def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
     with reading(path, "CSV text"), _text(path) as file:
         first = next(csv.reader(_lines(file, path, read), delimiter=delimiter), [])
     if not any(cell.strip() for cell in first):
-        raise DataError(f"{path} is empty: the first line must be a header with column names.")
+        what = "begins with an empty line" if read else "is empty"
+        raise DataError(f"{path} {what}: the first line must be a header with column names.")
     if any(not cell.isprintable() and "\udc80" <= max(cell) <= "\udcff" for cell in first):
         raise DataError(f"{path}: the header is not UTF-8 text; save the file in that encoding.")
     if len(first) == 1:
