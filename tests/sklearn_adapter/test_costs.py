@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from untrue import Penalty
 from untrue.errors import DataError, PenaltyError, UntrueWarning
 from untrue.sklearn import CostSensitiveClassifier, cost_scorer
+from untrue.sklearn.costs import mean_cost
 
 TRUTH = np.array(["a", "b", "c", "c"])
 ROWS = np.zeros((4, 1))
@@ -100,3 +101,10 @@ def test_a_rule_that_looks_like_a_slip_of_a_label_is_warned_of() -> None:
 def test_rules_that_are_about_no_label_are_refused() -> None:
     with pytest.raises(PenaltyError, match=r"rules for 1, 0, and the labels are a, b, c"):
         cost_scorer({(1, 0): 30.0})(says("c"), ROWS, TRUTH)
+
+
+def test_a_fold_that_lacks_a_label_is_still_scored_by_the_names_of_classes() -> None:
+    costs = [[0, 2, 3], [4, 0, 5], [6, 7, 0]]
+    # 1 called 2: the first row, not the second, which 1 would be as a code.
+    assert mean_cost([1, 2], [2, 2], penalty=costs, classes=[1, 2, 3]) == 1.0
+    assert mean_cost([0, 1], [1, 1], penalty=costs, classes=[1, 2, 3]) == 1.0

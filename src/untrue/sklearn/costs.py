@@ -77,7 +77,9 @@ def mean_cost(
     true, predicted = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
     if not true:
         raise DataError("There must be at least one label to score; got none.")
-    names = class_names([*true, *predicted], classes)
+    # A fold may lack labels. Those that may be names or codes are then names, as `classes` are.
+    known_first = () if classes is None else class_names(classes)
+    names = class_names([*true, *predicted], classes, beside=known_first)
     labels = _labels(y_true, y_pred, penalty) if classes is None else classes
     found = costs_of(penalty, labels, None, y_true, cost_columns)
     pairs = names[: len(true)], names[len(true) :]
