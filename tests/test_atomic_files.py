@@ -154,6 +154,9 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     check_can_make(tmp_path / "new" / "deep")
     with pytest.raises(ArgumentError, match=r"deep cannot be made: .*file is no folder to write"):
         check_can_make(tmp_path / "file" / "deep")
+    with pytest.raises(ArgumentError, match="file is a file; name a folder to write into"):
+        check_can_make(tmp_path / "file")
+    check_can_make(tmp_path)
 
 
 def test_a_file_without_a_name_is_refused() -> None:

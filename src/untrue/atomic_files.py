@@ -150,7 +150,11 @@ def check_place(path: Path, *inputs: Path | None, overwrite: bool = False) -> No
 
 
 def check_can_make(folder: Path) -> None:
-    """A folder that is not there yet can be made, checked before the work."""
+    """A folder is there, or can be made: checked before the work."""
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise ArgumentError(f"{folder} is a file; name a folder to write into.")
     above = next(path for path in folder.absolute().parents if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise ArgumentError(f"{folder} cannot be made: {above} is no folder to write into.")

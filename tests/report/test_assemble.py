@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from untrue.errors import DataError
+from untrue.errors import ArgumentError, DataError
 from untrue.lab.records import DatasetInfo, Sweep
 from untrue.lab.store import FILE, Store
 from untrue.report.assemble import Report, report
@@ -194,6 +194,13 @@ def test_nothing_finished_is_said_in_one_sentence_and_nothing_is_written(
     with pytest.raises(DataError, match=r"No finished run in .*runs yet. demo/mnist-5k: 5 of 5"):
         report(runs, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_in_place_of_the_folder_is_named(zone_report: Report, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArgumentError, match="file is a file; name a folder"):
+        report(zone_report.page.parent, tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_folder_without_results_is_named(tmp_path: Path) -> None:

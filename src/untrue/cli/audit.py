@@ -92,8 +92,7 @@ def audit(
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file; name a folder for the page.")
-    if not folder.exists():
-        check_can_make(folder)
+    check_can_make(folder)
     for name in WRITTEN if folder.exists() else ():
         check_place(folder / name, predictions, penalty, rule, hierarchy, overwrite=overwrite)
     check_rule_alone(rule, penalty, budget or (), hierarchy, zone_above)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import untrue
-from untrue.atomic_files import check_place
+from untrue.atomic_files import check_can_make, check_place
 from untrue.errors import DataError, listed
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.store import Store, run_entry
@@ -66,6 +66,7 @@ def report(
     as it is.
     """
     place = Path(directory if out is None else out)
+    check_can_make(place)
     with Store.read(directory) as store:
         sweeps = collect(store)
         planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
