@@ -337,19 +337,16 @@ def _read_call(
 
 
 def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> IntArray:
+    rule = f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty"
     if labels.dtype.kind not in "biuf":
-        raise ArgumentError(
-            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
-            f"got dtype {labels.dtype}. Give each label's position in the penalty's classes."
-        )
+        way = "Give each label's position in the penalty's classes."
+        raise ArgumentError(f"{rule}; got dtype {labels.dtype}. {way}")
     with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are found below
         target = labels.astype(np.int64)
     outside = (target != labels) | (target < 0) | (target >= n_classes)
     if outside.any():
-        raise DataError(
-            f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty; "
-            f"row {outside.argmax()} has {labels[outside.argmax()]:g}."
-        )
+        row = outside.argmax()
+        raise DataError(f"{rule}; row {row} has {labels[row]:g}.")
     return target
 
 

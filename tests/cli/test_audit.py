@@ -211,7 +211,7 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
         ),
         (["p.csv", "--hierarchy", "tree.csv"], "tree.csv: Unknown class 'benign'"),
         (["bad.parquet"], "bad.parquet is not readable as Parquet"),
-        (["p.csv", "--out", "tree.csv"], "tree.csv is a file; name a folder for the page."),
+        (["p.csv", "--out", "tree.csv"], "tree.csv is a file; name a folder to write into."),
     ],
 )
 def test_wrong_use_says_what_is_wrong(

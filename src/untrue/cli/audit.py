@@ -90,8 +90,6 @@ def audit(
     from untrue.tools.writing import numbers_text
 
     folder = out or Path(f"{predictions.name.partition('.')[0]}-audit")
-    if folder.is_file():
-        raise ArgumentError(f"{folder} is a file; name a folder for the page.")
     check_can_make(folder)
     for name in WRITTEN if folder.exists() else ():
         check_place(folder / name, predictions, penalty, rule, hierarchy, overwrite=overwrite)
