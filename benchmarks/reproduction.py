@@ -8,18 +8,21 @@ The runs that are kept (runs.sqlite, without weights and test probabilities) can
 and a sweep that is not finished continues from them:
 
     untrue merge docs/reproduction/NAME --out STORE
+
+`--add` keeps the published rows of runs that the sweep plans and the store lacks, so that a sweep
+can grow whose store is lost. Figures of confusion matrices, which rows do not hold, then stay as
+they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from benchmarks.drawn_sweep import collected, draw, with_published
 from benchmarks.kept_runs import keep_runs
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from benchmarks.record import RESULTS
@@ -37,29 +40,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("store", type=Path, nargs="?")
     parser.add_argument("name", nargs="?", choices=list(SWEEPS))
+    parser.add_argument("--add", action="store_true")
     options = parser.parse_args()
     if options.store:
         if not options.name:
             parser.error("NAME says what the sweep is")
-        keep(options.store, FOLDER / options.name)
+        keep(options.store, FOLDER / options.name, add=options.add)
     print(PAGE.update())
 
 
-def keep(store: Path, folder: Path) -> None:
-    """The report of a sweep, as far as the page needs it, in place of what the folder held."""
+def keep(store: Path, folder: Path, *, add: bool = False) -> None:
+    """The report of a sweep, as far as the page needs it, in place of what the folder held, or
+    added to it."""
+    sweep = collected(store)
+    if add:
+        sweep = with_published(sweep, folder / "rows.csv")
     with tempfile.TemporaryDirectory() as written:
-        command = [sys.executable, "-m", "untrue", "report", str(store), "--out", written]
-        subprocess.run(command, check=True)
-        report = Path(written)
-        runs = keep_runs(store, report / "runs")
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for path in [
-            runs,
-            report / "rows.csv",
-            *report.glob("tables/*.md"),
-            *report.glob("figures/*.png"),
-        ]:
+        made = draw(sweep, Path(written), matrices=not add)
+        made.append(keep_runs(store, Path(written) / "runs"))
+        if not add:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in made:
             shutil.copyfile(path, folder / path.name)
 
 
