@@ -9,10 +9,11 @@ import math
 from collections.abc import Iterator
 
 from benchmarks.pages import NOT_YET, Row, in_markdown, read
-from benchmarks.recipe_studies import ARGMAX, LEAST_COST, POSTERIOR, above, below, cell
+from benchmarks.recipe_studies import ARGMAX, LEAST_COST, POSTERIOR, cell
 from benchmarks.record import RESULTS
 from untrue.losses.registry import CROSS_ENTROPY, MIXED
 from untrue.metrics.intervals import CONFIDENCE, Interval, student_quantile
+from untrue.report.compare.settings import above, below
 
 Method = tuple[str, str]
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from benchmarks.pages import DOCS, Row, read
 from untrue.losses.registry import CROSS_ENTROPY, label_of
 from untrue.metrics.intervals import Interval, paired_interval
+from untrue.report.compare.settings import above, below
 
 COMPARED = DOCS / "comparison"
 # Fewer repetitions have intervals that hold everything: such a comparison is shown, not counted.
@@ -128,16 +129,6 @@ def _relative(costs: Mapping[str, float], base: Mapping[str, float], overlap: fl
     share = 100 * len(base) / sum(base.values())
     low, high = share * change.low, share * change.high
     return Interval(share * change.value, low, high, change.confidence)
-
-
-def below(change: Interval) -> bool:
-    """Whether all of an interval lies below 0; one of no width is no evidence."""
-    return change.low < change.high < 0
-
-
-def above(change: Interval) -> bool:
-    """As `below`, on the other side."""
-    return 0 < change.low < change.high
 
 
 def where(recipe: Recipe, found: Sequence[Study], side: Callable[[Interval], bool]) -> list[Study]:

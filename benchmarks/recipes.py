@@ -24,8 +24,6 @@ from benchmarks.recipe_studies import (
     LEAST_REPETITIONS,
     Recipe,
     Study,
-    above,
-    below,
     cell,
     mean_change,
     plain,
@@ -35,6 +33,7 @@ from benchmarks.recipe_studies import (
 )
 from benchmarks.shown_comparisons import SHOWN, shown
 from untrue.losses.registry import MIXED
+from untrue.report.compare.settings import above, below
 
 
 def main() -> None:
