@@ -85,7 +85,8 @@ def comparison(tmp_path: Path) -> Comparison:
 def test_a_setting_is_chosen_by_validation_cost_within_what_may_be_lost(comparison) -> None:
     by = {
         points: {
-            (a.loss, a.alpha, a.decision) for a in chosen(comparison, "bilinear", points).values()
+            (a.loss, a.alpha, a.decision)
+            for a in chosen(comparison, "bilinear", points).by_seed.values()
         }
         for points in (0.0, 0.5, 1.0, 2.5, 5.0)
     }
@@ -94,11 +95,11 @@ def test_a_setting_is_chosen_by_validation_cost_within_what_may_be_lost(comparis
     assert {d for _, _, d in by[1.0]} == {"posterior"}
     assert {d for _, _, d in by[2.5]} == {"least-cost"}
     assert by[5.0] == {("bilinear", 0.9, "argmax")}
-    assert {a.decision for a in chosen(comparison, CE, 0.5).values()} == {"argmax"}
-    assert {(a.decision, a.cost_share) for a in chosen(comparison, CE, 1.0).values()} == {
+    assert {a.decision for a in chosen(comparison, CE, 0.5).by_seed.values()} == {"argmax"}
+    assert {(a.decision, a.cost_share) for a in chosen(comparison, CE, 1.0).by_seed.values()} == {
         ("softened-cost", 0.25)
     }
-    assert {a.decision for a in chosen(comparison, CE, 2.5).values()} == {"least-cost"}
+    assert {a.decision for a in chosen(comparison, CE, 2.5).by_seed.values()} == {"least-cost"}
 
 
 def test_the_table_has_test_costs_paired_with_the_free_rule(comparison) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from untrue.losses import registry
-from untrue.metrics.intervals import mean_interval, paired_interval
+from untrue.metrics.intervals import paired_interval
 from untrue.report.compare.settings import (
     CE,
     COST,
@@ -13,13 +11,14 @@ from untrue.report.compare.settings import (
     VALIDATION_COST,
     VALIDATION_ERROR,
     Comparison,
+    Picked,
     below,
     method,
     named,
     strength,
 )
+from untrue.report.compare.tables import picks
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.runs.arms import Arm
 
 # Percentage points of accuracy that may be lost, against the most probable class of plain ce.
 TOLERANCES = (0.0, 0.5, 1.0)
@@ -27,54 +26,51 @@ TOLERANCES = (0.0, 0.5, 1.0)
 ROUNDING = 1e-9
 
 
-def chosen(comparison: Comparison, loss: str, points: float) -> dict[int, Arm]:
+def chosen(comparison: Comparison, loss: str, points: float) -> Picked:
     """Of each repetition the cheapest setting of a loss on validation examples, among those that
     lose at most `points` there; plain ce where none does. Empty where nothing is known."""
     plain = comparison.plain
     if plain is None:
-        return {}
+        return Picked(loss, {})
     arms = comparison.arms
     limits = arms.by_seed(plain, VALIDATION_ERROR)
     errors = {arm: arms.by_seed(arm, VALIDATION_ERROR) for arm in (plain, *comparison.of(loss))}
     costs = {arm: arms.by_seed(arm, VALIDATION_COST) for arm in errors}
     if not any(errors[arm] for arm in comparison.of(loss)):
-        return {}
+        return Picked(loss, {})
     found = {}
     for seed in sorted(comparison.seeds & limits.keys()):
         limit = limits[seed] + points + ROUNDING
         fits = [arm for arm, known in errors.items() if known.get(seed, limit + 1) <= limit]
         found[seed] = min(fits, key=lambda arm: costs[arm][seed])
-    return found
+    return Picked(loss, found)
 
 
 def equal_accuracy_table(comparison: Comparison) -> Table | None:
     """The cost of each method by the accuracy it may lose; None without validation numbers."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
-    overlap = comparison.overlap
     for points in TOLERANCES:
         free = chosen(comparison, CE, points)
-        if not free:
+        if not free.by_seed:
             return None
-        base = _values(comparison, free, COST)
-        plain = comparison.plain
-        assert plain is not None
-        before = comparison.arms.by_seed(plain, TOTAL)
+        base = comparison.picked_values(free, COST)
         for loss in (CE, *comparison.methods):
             picked = chosen(comparison, loss, points)
-            if not picked:
+            if not picked.by_seed:
                 continue
             if loss == CE:
                 strong.add(len(rows))
-            costs = _values(comparison, picked, COST)
+            costs = comparison.picked_values(picked, COST)
+            less = paired_interval(costs, base, overlap=comparison.overlap)
             rows.append(
                 (
                     points,
                     "ce, free rule" if loss == CE else method(loss),
-                    mean_interval(costs.values(), overlap=overlap),
-                    None if loss == CE else paired_interval(costs, base, overlap=overlap),
-                    paired_interval(_values(comparison, picked, TOTAL), before, overlap=overlap),
-                    _settings(picked),
+                    comparison.picked_mean(picked, COST),
+                    None if loss == CE else less,
+                    comparison.picked_change(picked, TOTAL, to=comparison.plain),
+                    picks(picked, named),
                 )
             )
     form = comparison.cost_form
@@ -104,12 +100,12 @@ def equal_accuracy_sentence(comparison: Comparison) -> str:
     """Who beats the free rule at equal accuracy."""
     parts = []
     for points in TOLERANCES:
-        base = _values(comparison, chosen(comparison, CE, points), COST)
+        base = comparison.picked_values(chosen(comparison, CE, points), COST)
         if not base:
             return ""
         better = []
         for loss in comparison.methods:
-            costs = _values(comparison, chosen(comparison, loss, points), COST)
+            costs = comparison.picked_values(chosen(comparison, loss, points), COST)
             if below(paired_interval(costs, base, overlap=comparison.overlap)):
                 better.append(method(loss))
         parts.append(f"{', '.join(better) or 'none'} at {points:g} points")
@@ -161,15 +157,3 @@ def once_table(comparison: Comparison) -> Table | None:
         ),
         rows=tuple(rows),
     )
-
-
-def _values(comparison: Comparison, picked: dict[int, Arm], measure: str) -> dict[int, float]:
-    found = {seed: comparison.arms.by_seed(arm, measure).get(seed) for seed, arm in picked.items()}
-    return {seed: value for seed, value in found.items() if value is not None}
-
-
-def _settings(picked: dict[int, Arm]) -> str:
-    counts = Counter(named(arm) for arm in picked.values())
-    if len(counts) == 1:
-        return next(iter(counts))
-    return "; ".join(f"{name} ({count})" for name, count in counts.most_common())

@@ -181,8 +181,7 @@ def _of_the_data(comparison: Comparison) -> list[str]:
 def _winner(comparison: Comparison, reference: Arm) -> str:
     form = comparison.cost_form
     cost = as_text(comparison.arms.mean(reference, COST), form)
-    picked = [comparison.pick(loss) for loss in comparison.methods]
-    found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
+    found = comparison.methods_against_reference()
     if not found:
         return f"Only the free decision rule is there so far. Its expected cost is {cost}."
     found.sort(key=lambda pair: pair[1].value)
@@ -236,8 +235,7 @@ def _how_judged(comparison: Comparison, reference: Arm) -> str:
         "The free decision rule (ce+cost) is plain cross-entropy, decided by least expected cost, "
         f"{calibrated}."
     ]
-    picked = [comparison.pick(loss) for loss in comparison.methods]
-    found = [(p, c) for p in picked if (c := comparison.picked_change(p, COST)) is not None]
+    found = comparison.methods_against_reference()
     worse = sum(above(c) for _, c in found)
     if worse:
         sentences.append(f"Worse by more than their interval: {worse} of {len(found)}.")

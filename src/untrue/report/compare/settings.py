@@ -201,6 +201,11 @@ class Comparison:
         after = self.picked_values(picked, measure)
         return paired_interval(after, before, confidence, overlap=self.overlap)
 
+    def methods_against_reference(self) -> list[tuple[Picked, Interval]]:
+        """Each method's pick with its paired difference in expected cost to `ce+cost`."""
+        picked = [self.pick(loss) for loss in self.methods]
+        return [(p, c) for p in picked if (c := self.picked_change(p, COST)) is not None]
+
     def dominates(self, one: Arm, other: Arm, measure: str, *, clearly: bool = False) -> bool:
         """Whether `one` is at least as good in total error and `measure`, and better in one.
 
@@ -237,8 +242,7 @@ class Comparison:
         return self._edges[measure]
 
     def value(self, arm: Arm, measure: str) -> float:
-        found = self.arms.mean(arm, measure)
-        return float("inf") if found is None else found.value
+        return self.arms.value(arm, measure)
 
     def _ce(self, decision: str) -> Arm | None:
         return next(iter(self.of(CE, decision)), None)
@@ -262,9 +266,14 @@ def decided(arm: Arm) -> str:
     return "its own" if own else DECISIONS[arm.decision].format(arm.cost_share)
 
 
+def without_method(arm: Arm) -> str:
+    """A setting where its method is known: 'alpha 0.5, least cost'."""
+    return ", ".join(filter(None, (strength(arm), decided(arm))))
+
+
 def named(arm: Arm) -> str:
     """A setting in a sentence: 'bilinear (alpha 0.5, least cost)'."""
-    return f"{method(arm.loss)} ({', '.join(filter(None, (strength(arm), decided(arm))))})"
+    return f"{method(arm.loss)} ({without_method(arm)})"
 
 
 def below(change: Interval | None) -> bool:

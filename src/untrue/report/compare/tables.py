@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from untrue.metrics import Interval
 from untrue.report.compare.settings import (
     CE,
@@ -12,8 +14,9 @@ from untrue.report.compare.settings import (
     decided,
     method,
     strength,
+    without_method,
 )
-from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.document.tables import Cell, Column, Table, middle
 from untrue.report.runs.arms import Arm
 
 
@@ -89,7 +92,7 @@ def settings_table(comparison: Comparison) -> Table:
                 _place(comparison, arm, COST),
                 _place(comparison, arm, costly.measure),
                 arms.mean(arm, "ece_pct"),
-                _middle(arms.mean(arm, "seconds")),
+                middle(arms.mean(arm, "seconds")),
                 arms.repetitions(arm),
             )
         )
@@ -146,7 +149,7 @@ def short_table(comparison: Comparison) -> Table:
     full = methods_table(comparison)
     rows = []
     for name, cost, change, error, _, costly, _, setting in full.rows:
-        rows.append((name, _middle(cost), change, _middle(error), _middle(costly), setting))
+        rows.append((name, middle(cost), change, middle(error), middle(costly), setting))
     return Table(
         title=full.title,
         see=full.see,
@@ -163,12 +166,9 @@ def short_table(comparison: Comparison) -> Table:
     )
 
 
-def picks(picked: Picked) -> str:
+def picks(picked: Picked, called: Callable[[Arm], str] = without_method) -> str:
     """'alpha 0.9, least cost', or with counts when the repetitions do not agree."""
-    parts = [
-        (", ".join(filter(None, (strength(arm), decided(arm)))), count)
-        for arm, count in picked.settings.most_common()
-    ]
+    parts = [(called(arm), count) for arm, count in picked.settings.most_common()]
     if len(parts) == 1:
         return parts[0][0]
     return "; ".join(f"{name} ({count})" for name, count in parts)
@@ -208,10 +208,6 @@ def _intervals(comparison: Comparison) -> str:
         return f"One repetition, so no intervals. {free}"
     wider = ", wider because repetitions share examples" if comparison.overlap else ""
     return f"Means with 95 % intervals (Student t{wider}). {free}"
-
-
-def _middle(cell: Cell) -> Cell:
-    return cell.value if isinstance(cell, Interval) else cell
 
 
 def _mean(values: list[float]) -> float | None:

@@ -160,9 +160,14 @@ class Table:
         return table
 
 
+def middle(cell: Cell) -> str | int | float | None:
+    """A cell without its interval."""
+    return cell.value if isinstance(cell, Interval) else cell
+
+
 def _sort_key(cell: Cell) -> str:
     """What a number is sorted by, at full precision."""
-    value = cell.value if isinstance(cell, Interval) else cell
+    value = middle(cell)
     if isinstance(value, str) or value is None or not math.isfinite(value):
         return ""
     return f' data-value="{value!r}"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -54,6 +55,11 @@ class Arm:
         return ", ".join(parts)
 
 
+def baseline_arm(*, zone_size: int | None = None, small_count: int | None = None) -> Arm:
+    """What other arms are compared with: cross-entropy, most probable label."""
+    return Arm("cross-entropy", 0.0, "argmax", zone_size=zone_size, small_count=small_count)
+
+
 class Arms:
     """The arms of one sweep, with means and paired differences of any measure of `Row`.
 
@@ -83,10 +89,8 @@ class Arms:
         return sorted({arm.loss for arm in self._rows if not arm.is_baseline})
 
     def baseline(self, arm: Arm) -> Arm:
-        """What an arm is compared with: cross-entropy, most probable label, same zone size."""
-        return Arm(
-            "cross-entropy", 0.0, "argmax", zone_size=arm.zone_size, small_count=arm.small_count
-        )
+        """What an arm is compared with: the baseline of the same zone size and small classes."""
+        return baseline_arm(zone_size=arm.zone_size, small_count=arm.small_count)
 
     def least_cost(self, **wanted: object) -> Arm | None:
         """The baseline decided by least expected cost."""
@@ -99,6 +103,11 @@ class Arms:
     def mean(self, arm: Arm, measure: str) -> Interval | None:
         """Mean and interval over the repetitions; None when there are none."""
         return mean_interval(self.by_seed(arm, measure).values(), overlap=self._overlap)
+
+    def value(self, arm: Arm, measure: str, *, absent: float = math.inf) -> float:
+        """The mean alone; `absent` when there are no repetitions."""
+        found = self.mean(arm, measure)
+        return absent if found is None else found.value
 
     def change(self, arm: Arm, measure: str, *, to: Arm | None = None) -> Interval | None:
         """Difference to the baseline (or to `to`) of the same repetition: mean and interval."""

@@ -10,17 +10,16 @@ from untrue.array_types import IntArray
 from untrue.lab.records import RunResult
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.steps import ConfusionSteps, SliderStep
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.arms import Arms, baseline_arm
 from untrue.report.runs.chapters import runs
 from untrue.report.runs.rows import Collected
 
-BASE = Arm("cross-entropy", 0.0, "argmax")
 Found = dict[tuple[str, float], dict[int, RunResult]]
 
 
 def found_runs(collected: Collected, arms: Arms, size: int | None = None) -> Found:
     """The finished runs of each loss and alpha by seed; alpha 0 is the baseline, of every loss."""
-    found: Found = {(loss, 0.0): runs(collected, BASE) for loss in arms.losses()}
+    found: Found = {(loss, 0.0): runs(collected, baseline_arm()) for loss in arms.losses()}
     for loss in arms.losses():
         for arm in arms.select(loss=loss, decision="argmax", zone_size=size, small_count=None):
             found[loss, arm.alpha] = runs(collected, arm)

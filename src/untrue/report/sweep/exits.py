@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 
 from untrue.metrics import Interval
@@ -128,7 +129,7 @@ def _saving(arms: Arms, variant: ExitVariant) -> str:
         cost = arms.mean(stop, "expected_cost")
         if cost is not None and cost.value <= 1.01 * at_first.value:
             kept.append(stop)
-    most = max(kept, key=lambda stop: _value(arms, stop, "saved_pct"))
+    most = max(kept, key=lambda stop: arms.value(stop, "saved_pct", absent=-math.inf))
     seconds = _seconds_saved(arms, most, whole)
     return (
         f"Stopping early ({variant.name}) saves {as_text(arms.mean(most, 'saved_pct'))} % of the "
@@ -300,8 +301,3 @@ def _seconds_saved(arms: Arms, stop: Arm, whole: Arm) -> Interval | None:
     return mean_interval(
         [100.0 * (1.0 - after[seed] / before[seed]) for seed in after if before.get(seed)]
     )
-
-
-def _value(arms: Arms, arm: Arm, measure: str) -> float:
-    found = arms.mean(arm, measure)
-    return float("-inf") if found is None else found.value

@@ -7,7 +7,7 @@ import numpy as np
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.chapters import (
     Chapter,
     Item,
@@ -34,7 +34,7 @@ MEASURES = (
         "Higher is better: of the errors, the share that stays in the right super-class.",
     ),
 )
-BASE = Arm("cross-entropy", 0.0, "argmax")
+BASE = baseline_arm()
 
 
 def chapter(collected: Collected, stem: str) -> Chapter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.chapters import (
     Chapter,
     Item,
@@ -65,7 +65,7 @@ def _lead(arms: Arms) -> str:
         return "Only the baselines on all images are finished."
     sentences = []
     for count in counts:
-        base = Arm("cross-entropy", 0.0, "argmax", small_count=count)
+        base = baseline_arm(small_count=count)
         treated = [
             a for a in arms.select(small_count=count, decision="argmax") if not a.is_baseline
         ]

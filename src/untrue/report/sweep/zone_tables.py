@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from untrue.errors import DataError
-from untrue.metrics import Interval
-from untrue.report.document.tables import Cell, Column, Table
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.document.tables import Cell, Column, Table, middle
+from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.rows import Collected
 from untrue.report.sweep.published import published_value
 
@@ -17,22 +14,16 @@ TOLERANCE = 1.0
 
 def best(arms: Arms, size: int, loss: str | None = None) -> Arm | None:
     """The arm with the fewest errors in the zone that costs at most a point of accuracy."""
-    base = arms.mean(Arm("cross-entropy", 0.0, "argmax", zone_size=size), "total_error_pct")
     treated = [
         arm
         for arm in arms.select(zone_size=size, decision="argmax")
         if not arm.is_baseline and loss in (None, arm.loss)
     ]
-    limit = math.inf if base is None else base.value + TOLERANCE
-    good = [arm for arm in treated if _value(arms, arm, "total_error_pct") <= limit]
+    limit = arms.value(baseline_arm(zone_size=size), "total_error_pct") + TOLERANCE
+    good = [arm for arm in treated if arms.value(arm, "total_error_pct") <= limit]
     if not good:
-        return min(treated, key=lambda a: _value(arms, a, "total_error_pct"), default=None)
-    return min(good, key=lambda a: _value(arms, a, "zone_errors"))
-
-
-def _value(arms: Arms, arm: Arm, measure: str) -> float:
-    found = arms.mean(arm, measure)
-    return math.inf if found is None else found.value
+        return min(treated, key=lambda a: arms.value(a, "total_error_pct"), default=None)
+    return min(good, key=lambda a: arms.value(a, "zone_errors"))
 
 
 def shown_size(arms: Arms) -> int:
@@ -92,17 +83,17 @@ def short(arms: Arms, sizes: list[int]) -> Table:
     """Before and after in a few lines."""
     rows: list[tuple[Cell, ...]] = []
     for size in sizes:
-        base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+        base = baseline_arm(zone_size=size)
         free = arms.least_cost(zone_size=size)
         treated = [a for a in arms.select(zone_size=size, decision="argmax") if not a.is_baseline]
         rows += [
             (
                 size,
                 "least-cost decision only" if arm is free else arm.name,
-                _middle(arms.mean(base, "zone_errors")),
-                _middle(arms.mean(arm, "zone_errors")),
-                _middle(arms.mean(base, "accuracy_pct")),
-                _middle(arms.mean(arm, "accuracy_pct")),
+                middle(arms.mean(base, "zone_errors")),
+                middle(arms.mean(arm, "zone_errors")),
+                middle(arms.mean(base, "accuracy_pct")),
+                middle(arms.mean(arm, "accuracy_pct")),
             )
             for arm in [*treated, *([free] if free else [])]
         ]
@@ -119,7 +110,3 @@ def short(arms: Arms, sizes: list[int]) -> Table:
         ),
         rows=tuple(rows),
     )
-
-
-def _middle(value: Interval | None) -> float | None:
-    return None if value is None else value.value

@@ -8,7 +8,7 @@ from untrue.losses.registry import style_of
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.styles import LEAST_COST_STYLE
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.chapters import (
     Block,
     Chapter,
@@ -74,7 +74,7 @@ def _evidence(arms: Arms, sizes: list[int], stem: str) -> tuple[Item, ...]:
 
 
 def _lead(arms: Arms, size: int) -> str:
-    before = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    before = baseline_arm(zone_size=size)
     after, free = best(arms, size), arms.least_cost(zone_size=size)
     sentences = [
         f"In a zone of {size} cells the baseline makes {as_text(arms.mean(before, 'zone_errors'))} "
@@ -142,7 +142,7 @@ def _against_size(
 def _against_alpha(arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
     """With one zone size only: measures against alpha, one curve per loss."""
     free = arms.least_cost(zone_size=size)
-    base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    base = baseline_arm(zone_size=size)
     alphas = arms.values("alpha")
     items = []
     for measure, axis, title, name in (
@@ -177,7 +177,7 @@ def _frontier(arms: Arms, size: int) -> Curves:
         point = spot(arm) if arm else None
         return Series(name, (point,) if point else (), style=style, joined=False)
 
-    base = Arm("cross-entropy", 0.0, "argmax", zone_size=size)
+    base = baseline_arm(zone_size=size)
     series = [single(base, "baseline", 0)]
     for loss in arms.losses():
         treated = arms.select(loss=loss, decision="argmax", zone_size=size)
@@ -203,7 +203,7 @@ def _frontier(arms: Arms, size: int) -> Curves:
 def _matrices(collected: Collected, arms: Arms, size: int, stem: str) -> tuple[Item, ...]:
     """Confusion matrices of one repetition, before and after, for each loss."""
     items = []
-    before = runs(collected, Arm("cross-entropy", 0.0, "argmax"))
+    before = runs(collected, baseline_arm())
     for loss in arms.losses():
         arm = best(arms, size, loss)
         after = runs(collected, arm) if arm else {}
