@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from untrue.array_types import IntArray
 from untrue.lab.records import RunResult
 from untrue.losses.registry import style_of
 from untrue.metrics import Interval
@@ -132,3 +135,9 @@ def runs(collected: Collected, arm: Arm) -> dict[int, RunResult]:
         ):
             found[config.seed] = result
     return found
+
+
+def summed(by_seed: dict[int, RunResult], seeds: Iterable[int]) -> IntArray:
+    """The confusion matrix (k, k) of several repetitions together."""
+    total: IntArray = np.sum([by_seed[seed].confusion for seed in seeds], axis=0)
+    return total

@@ -11,8 +11,9 @@ from untrue.lab.records import RunResult
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel
 from untrue.report.document.steps import ConfusionSteps, SliderStep
 from untrue.report.runs.arms import Arms, baseline_arm
-from untrue.report.runs.chapters import runs
+from untrue.report.runs.chapters import runs, summed
 from untrue.report.runs.rows import Collected
+from untrue.report.sweep.super_class_figure import super_class_figure
 
 Found = dict[tuple[str, float], dict[int, RunResult]]
 
@@ -62,14 +63,11 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
 
 def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
     """Of all repetitions that every alpha has, classes of a super-class beside each other."""
-    info = collected.info
     found = found_runs(collected, arms)
     shared = [set(by_seed) for by_seed in found.values() if by_seed]
     seeds = set.intersection(*shared) if shared else set()
-    order = [index for _, members in info.groups for index in members]
-    group = info.group_of()
+    group = collected.info.group_of()
     inside = group[:, None] == group[None, :]
-    ends = np.cumsum([0, *(len(members) for _, members in info.groups)]).tolist()
 
     def sentence(loss: str, counts: IntArray) -> str:
         errors = int(counts.sum() - counts.trace())
@@ -81,20 +79,13 @@ def hierarchy_slider(collected: Collected, arms: Arms) -> ConfusionSteps | None:
         found,
         seeds,
         sentence,
-        lambda panels: ConfusionFigure(
-            title="Confusions as alpha grows",
-            see="The blocks on the diagonal are the super-classes. Move alpha and see the errors "
+        lambda panels: super_class_figure(
+            collected.info,
+            "Confusions as alpha grows",
+            "The blocks on the diagonal are the super-classes. Move alpha and see the errors "
             "gather in them; alpha 0 is the baseline. "
             f"{'One repetition' if len(seeds) == 1 else f'{len(seeds)} repetitions together'}.",
-            classes=tuple(info.classes[index] for index in order),
-            panels=tuple(Panel(p.title, p.values[np.ix_(order, order)]) for p in panels),
-            zone=inside[np.ix_(order, order)],
-            zone_name="right super-class",
-            unit="test images",
-            blocks=tuple(
-                (name, first, last)
-                for (name, _), first, last in zip(info.groups, ends, ends[1:], strict=False)
-            ),
+            panels,
         ),
     )
 
@@ -111,7 +102,7 @@ def _slider(
         return None
     panels, steps = [], []
     for alpha in alphas:
-        counts = {loss: _summed(found[loss, alpha], seeds) for loss in arms.losses()}
+        counts = {loss: summed(found[loss, alpha], seeds) for loss in arms.losses()}
         panels += [Panel(loss, each.astype(np.float64)) for loss, each in counts.items()]
         steps.append(
             SliderStep(
@@ -128,8 +119,3 @@ def _finished(found: Found, arms: Arms, seeds: set[int]) -> list[float]:
         for alpha in {alpha for _, alpha in found}
         if seeds and all(found.get((loss, alpha), {}).keys() >= seeds for loss in arms.losses())
     )
-
-
-def _summed(by_seed: dict[int, RunResult], seeds: set[int]) -> IntArray:
-    total: IntArray = np.sum([by_seed[seed].confusion for seed in seeds], axis=0)
-    return total

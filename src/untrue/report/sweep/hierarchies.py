@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.report.document.confusion_figure import ConfusionFigure, Panel
+from untrue.report.document.confusion_figure import Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms, baseline_arm
@@ -18,11 +18,13 @@ from untrue.report.runs.chapters import (
     plain,
     repetitions,
     runs,
+    summed,
 )
 from untrue.report.runs.rows import Collected
 from untrue.report.sweep.alpha_slider import hierarchy_slider
 from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import SOURCE, published_value
+from untrue.report.sweep.super_class_figure import super_class_figure
 
 # (measure, what it is called, what to see in its figure)
 MEASURES = (
@@ -158,13 +160,6 @@ def _table(collected: Collected, arms: Arms, loss: str) -> Table:
 
 def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
     """All repetitions together, the classes of a super-class beside each other."""
-    info = collected.info
-    order = [index for _, members in info.groups for index in members]
-    group = info.group_of()[order]
-    blocks, start = [], 0
-    for name, members in info.groups:
-        blocks.append((name, start, start + len(members)))
-        start += len(members)
     before = runs(collected, BASE)
     items = []
     for loss in arms.losses():
@@ -173,24 +168,17 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
         seeds = sorted(before.keys() & after.keys())
         if arm is None or not seeds:
             continue
-        summed = [
-            np.sum([found[seed].confusion for seed in seeds], axis=0)[np.ix_(order, order)]
-            for found in (before, after)
-        ]
-        figure = ConfusionFigure(
-            title=f"Confusions before and after, {loss} loss",
-            see="The blocks on the diagonal are the super-classes: errors inside them are the mild "
+        old, new = (summed(found, seeds).astype(np.float64) for found in (before, after))
+        figure = super_class_figure(
+            collected.info,
+            f"Confusions before and after, {loss} loss",
+            "The blocks on the diagonal are the super-classes: errors inside them are the mild "
             f"ones. {_repeated(len(seeds))} Darker cells hold more errors; correct answers "
             "are grey.",
-            classes=tuple(info.classes[index] for index in order),
-            panels=(
-                Panel("before: baseline", summed[0].astype(np.float64)),
-                Panel(f"after: {loss}, alpha {arm.alpha:g}", summed[1].astype(np.float64)),
+            (
+                Panel("before: baseline", old),
+                Panel(f"after: {loss}, alpha {arm.alpha:g}", new),
             ),
-            zone=group[:, None] == group[None, :],
-            zone_name="right super-class",
-            unit="test images",
-            blocks=tuple(blocks),
         )
         items.append(Item(f"{stem}-confusions-{loss}", figure))
     return tuple(items)
