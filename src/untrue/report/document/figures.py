@@ -36,7 +36,6 @@ class Axis:
     """
 
     label: str
-    log: bool = False
     from_zero: bool = False
     positive: bool = False
     ticks: tuple[float, ...] = ()
@@ -215,7 +214,7 @@ def ends(
     """Where an axis starts and ends, or None for as the drawing library likes it."""
     if axis.frame is not None:
         return axis.frame
-    if axis.log or not (axis.from_zero or axis.positive):
+    if not (axis.from_zero or axis.positive):
         return None
     points = [point for one in series for point in one.points]
 

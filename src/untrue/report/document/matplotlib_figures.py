@@ -230,8 +230,6 @@ def _points(
 def _axis(axis: Any, plot: Plot, described: Axis, limits: tuple[float, float] | None) -> None:
     side = "x" if axis is plot.xaxis else "y"
     axis.set_label_text(described.label)
-    if described.log:
-        getattr(plot, f"set_{side}scale")("log")
     if limits is not None:
         getattr(plot, f"set_{side}lim")(*limits)
     if described.ticks:

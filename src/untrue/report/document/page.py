@@ -6,8 +6,7 @@
     write(page, "audit/page.html")
 
 Everything is escaped, the smallest bundle of plotly.js that draws our figures (cartesian) stands in
-the page once, and a policy in its head forbids the
-browser to fetch anything.
+the page once, and a policy in its head forbids the browser to fetch anything.
 """
 
 from __future__ import annotations

@@ -52,8 +52,6 @@ def axis_layout(axis: Axis, ends: tuple[float, float] | None = None) -> dict[str
         "ticks": "outside",
         "tickcolor": GRID,
     }
-    if axis.log:
-        layout["type"] = "log"
     if ends is not None:
         layout["range"] = list(ends)
     if axis.ticks:
