@@ -50,6 +50,7 @@ from scipy.optimize import minimize
 
 from untrue import newton, reference
 from untrue.array_types import FloatArray, IntArray
+from untrue.boosting.calls import read_call, read_codes, two_columns
 from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError, DataError
 from untrue.losses.registry import MIXED, MixedName
@@ -161,7 +162,7 @@ def probs(raw: npt.ArrayLike) -> FloatArray:
     scores = np.asarray(raw, np.float64)
     if scores.ndim not in (1, 2):
         raise ArgumentError(f"`raw` must have shape (N, k) or (N,); got {scores.shape}.")
-    logits = _two_columns(scores) if scores.ndim == 1 or scores.shape[1] == 1 else scores
+    logits = two_columns(scores) if scores.ndim == 1 or scores.shape[1] == 1 else scores
     return softmax(logits)
 
 
@@ -185,7 +186,7 @@ def start_scores(
     """
     costs, _ = _read_penalty(penalty, None)
     _check(None, loss, alpha)
-    labels = _read_codes(np.asarray(target).reshape(-1), _n_classes(costs))
+    labels = read_codes(np.asarray(target).reshape(-1), _n_classes(costs))
     weights = np.ones(len(labels)) if weight is None else read_weight(weight)
     check_same_length(target=labels, weight=weights)
     if not weights.any():
@@ -229,7 +230,7 @@ class Objective:
     def __call__(
         self, first: Any, second: Any, sample_weight: Any = None
     ) -> tuple[newton.Singles, newton.Singles]:
-        call = _read_call(
+        call = read_call(
             first, second, sample_weight, _n_classes(self.costs), raw=True, unmatched=self.unmatched
         )
         costs = self.costs if not isinstance(self.costs, ExamplePenalty) else None
@@ -271,7 +272,7 @@ class Metric:
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
         k = _n_classes(self.costs)
-        call = _read_call(first, second, sample_weight, k, raw=self.raw, unmatched=self.unmatched)
+        call = read_call(first, second, sample_weight, k, raw=self.raw, unmatched=self.unmatched)
         rows = _rows(self.costs, call.target)
         if self.measure == "cost":
             values = np.take_along_axis(rows, call.logits.argmax(1)[:, None], axis=1)[:, 0]
@@ -284,75 +285,6 @@ class Metric:
         if self.library == "lightgbm":
             return self.__name__, value, False
         return (self.__name__, value) if call.by_booster else value
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call of either interface: logits (N, k), target (N,), weight (N,) or None.
-
-    shape: that of the scores as they came; single: one score stood for two classes
-    """
-
-    logits: FloatArray
-    target: IntArray
-    weight: FloatArray | None
-    shape: tuple[int, ...]
-    single: bool
-    by_booster: bool
-
-
-def _read_call(
-    first: Any, second: Any, weight: Any, n_classes: int, *, raw: bool, unmatched: tuple[str, ...]
-) -> _Call:
-    by_booster = hasattr(second, "get_label")
-    if unmatched and not by_booster:
-        example = [*sorted(unmatched)[:3], *(["..."] if len(unmatched) > 3 else [])]
-        raise ArgumentError(
-            f"The penalty has class names, {', '.join(unmatched[:5])}, but an estimator gives its "
-            "objective numbers, LGBMClassifier those of the sorted labels. Give `classes`, the "
-            f"labels in the order of their numbers, such as classes={example}, or use "
-            "untrue.sklearn.BoostedClassifier, which matches labels by name."
-        )
-    if by_booster:
-        scores, labels, weight = first, second.get_label(), second.get_weight()
-    else:
-        labels, scores = first, second
-    scores = np.asarray(scores, np.float64)
-    labels = np.asarray(labels).reshape(-1)
-    single = scores.shape in ((len(labels),), (len(labels), 1)) and n_classes == 2
-    if not single and scores.shape != (len(labels), n_classes):
-        raise ArgumentError(
-            f"The penalty is for {n_classes} classes, so that scores must have shape "
-            f"({len(labels)}, {n_classes}); got {scores.shape}. A Booster needs "
-            f"params['num_class'] = {n_classes}."
-        )
-    target = _read_codes(labels, n_classes)
-    if raw:
-        logits = _two_columns(scores) if single else scores
-    else:
-        shares = np.column_stack([1.0 - scores.reshape(-1), scores]) if single else scores
-        logits = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
-    weights = None if weight is None or not np.size(weight) else np.asarray(weight, np.float64)
-    return _Call(logits, target, weights, scores.shape, single, by_booster)
-
-
-def _read_codes(labels: npt.NDArray[Any], n_classes: int) -> IntArray:
-    rule = f"Labels must be the integers 0..{n_classes - 1}, one for each class of the penalty"
-    if labels.dtype.kind not in "biuf":
-        way = "Give each label's position in the penalty's classes."
-        raise ArgumentError(f"{rule}; got dtype {labels.dtype}. {way}")
-    with np.errstate(invalid="ignore"):  # NaN and inf cast to anything, and are found below
-        target = labels.astype(np.int64)
-    outside = (target != labels) | (target < 0) | (target >= n_classes)
-    if outside.any():
-        row = outside.argmax()
-        raise DataError(f"{rule}; row {row} has {labels[row]:g}.")
-    return target
-
-
-def _two_columns(scores: FloatArray) -> FloatArray:
-    """A single score of the second class as logits of both."""
-    return np.column_stack([np.zeros(len(scores)), scores])
 
 
 def _read_penalty(
