@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
 from torch import Tensor, nn
 
-from untrue.decision import Temperature, calibrate
-from untrue.errors import UntrueWarning
+from untrue.decision import Temperature
 from untrue.exits import ExitRule
 from untrue.lab import scoring
 from untrue.lab.records import DatasetInfo, EarlyStop, ExitResult, RunConfig
@@ -68,13 +66,8 @@ def score_exits(
 
 def _temperatures(network: ExitNetwork, watched: Examples) -> list[float]:
     labels = watched.labels.cpu().numpy()
-    with warnings.catch_warnings():
-        # An exit no better than chance: its even probabilities are the right ones.
-        warnings.simplefilter("ignore", UntrueWarning)
-        return [
-            calibrate(_numpy(logits), labels).temperature
-            for logits in outputs_of(network, watched.inputs)
-        ]
+    outputs = outputs_of(network, watched.inputs)
+    return [scoring.fitted_temperature(_numpy(logits), labels) for logits in outputs]
 
 
 def _numpy(logits: Tensor) -> scoring.Probs:

@@ -16,6 +16,7 @@ from untrue.errors import UntrueWarning
 from untrue.lab import scoring
 from untrue.lab.records import Confidence, DatasetInfo, Decision, PenaltySpec, RunConfig, Validated
 from untrue.lab.scoring import Probs
+from untrue.lab.specs import fields_of
 from untrue.losses import MultiExitLoss, registry
 from untrue.penalty import Penalty
 from untrue.tools.fitting.link import Link
@@ -54,6 +55,10 @@ class Scored:
     confidence: Confidence | None = None
     validated: tuple[Validated, ...] = ()
     clipped: float | None = None
+
+    def of_result(self) -> dict[str, Any]:
+        """All but the probabilities, by the names of the fields of a `RunResult`."""
+        return {name: value for name, value in fields_of(self).items() if name != "probs"}
 
 
 def build(config: RunConfig, info: DatasetInfo) -> Method:

@@ -113,22 +113,15 @@ def train(
         provenance=provenance(
             time.perf_counter() - started, device=str(place), threads=torch.get_num_threads()
         ),
-        confusion=scored.confusion,
-        decisions=scored.decisions,
         train_losses=history.train,
         validation_losses=history.validation,
         best_epoch=history.best_epoch,
-        test_loss=scored.test_loss,
         train_images=len(parts.train[1]),
         parameters=parameter_count(network),
-        temperature=scored.temperature,
-        ece=scored.ece,
         exits=exits,
         stops=stops,
-        confidence=scored.confidence,
         train_confusion=scoring.count(answers.numpy(), parts.train[1][seen]),
-        validated=scored.validated,
-        clipped=scored.clipped,
+        **scored.of_result(),
     )
     return TrainedRun(result, scored.probs, network)
 
@@ -162,19 +155,12 @@ def _train_trees(
         provenance=provenance(
             time.perf_counter() - started, device="cpu", threads=torch.get_num_threads()
         ),
-        confusion=scored.confusion,
-        decisions=scored.decisions,
         validation_losses=found.history.validation,
         best_epoch=found.history.best_epoch,
-        test_loss=scored.test_loss,
         train_images=len(parts.train),
         parameters=found.trees,
-        temperature=scored.temperature,
-        ece=scored.ece,
-        confidence=scored.confidence,
         train_confusion=scoring.count(train.numpy(), labels[found.seen]),
-        validated=scored.validated,
-        clipped=scored.clipped,
+        **scored.of_result(),
     )
     return TrainedRun(result, scored.probs, None)
 
