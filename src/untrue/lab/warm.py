@@ -26,17 +26,10 @@ P = TypeVar("P", PaperPlan, ComparisonPlan)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WarmPlan:
-    """The runs of a plan, each continuing from a start of its seed.
-
-    plan: its setup trains for the few epochs. setup: of the starts, where they are made here.
-    found: those of another directory, `place`, one for each seed; they are then not made.
-    """
+class _PlanOf:
+    """A plan that changes the runs of another, and has its name and design."""
 
     plan: Plan
-    setup: Setup
-    found: tuple[RunConfig, ...] = ()
-    place: Path | None = None
 
     @property
     def name(self) -> str:
@@ -45,6 +38,23 @@ class WarmPlan:
     @property
     def design(self) -> Design:
         return self.plan.design
+
+    @property
+    def expected(self) -> int:
+        return self.plan.expected
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WarmPlan(_PlanOf):
+    """The runs of a plan, each continuing from a start of its seed.
+
+    plan: its setup trains for the few epochs. setup: of the starts, where they are made here.
+    found: those of another directory, `place`, one for each seed; they are then not made.
+    """
+
+    setup: Setup
+    found: tuple[RunConfig, ...] = ()
+    place: Path | None = None
 
     @property
     def expected(self) -> int:
@@ -67,22 +77,8 @@ class WarmPlan:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class KeptPlan:
+class KeptPlan(_PlanOf):
     """The runs of a plan, whose weights are kept."""
-
-    plan: Plan
-
-    @property
-    def name(self) -> str:
-        return self.plan.name
-
-    @property
-    def design(self) -> Design:
-        return self.plan.design
-
-    @property
-    def expected(self) -> int:
-        return self.plan.expected
 
     def configs(self, info: DatasetInfo, find_run: FindRun = no_runs, /) -> tuple[RunConfig, ...]:
         found = self.plan.configs(info, find_run)
