@@ -17,7 +17,6 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray
 from untrue.decision import Temperature, invert
 from untrue.decision.calibration import log_probs
-from untrue.decision.posteriors import Inverted
 from untrue.errors import DataError
 from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
@@ -53,10 +52,7 @@ class Link:
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
     ) -> FloatArray:
         """Logits (N, k) of the posterior behind scores (N, k)."""
-        check_finite(scores, "Example")
-        if not self.moves:
-            return scores.astype(np.float64)
-        return log_probs(self._inverted(scores, each).probs, least=LEAST)
+        return self.read(scores, each)[0]
 
     def read(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
@@ -65,16 +61,10 @@ class Link:
         check_finite(scores, "Example")
         if not self.moves or not len(scores):
             return scores.astype(np.float64), 0.0
-        found = self._inverted(scores, each)
-        logits = log_probs(found.probs, least=LEAST)
-        return logits, float(found.outside.mean())
-
-    def _inverted(
-        self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None
-    ) -> Inverted:
         probs = np.asarray(Temperature(1.0)(scores.astype(np.float64)))
         costs = self.penalty if each is None else each.scaled(self.scale)
-        return invert(probs, costs, self.alpha, cast(MixedName, self.loss))
+        found = invert(probs, costs, self.alpha, cast(MixedName, self.loss))
+        return log_probs(found.probs, least=LEAST), float(found.outside.mean())
 
 
 def class_probs(
