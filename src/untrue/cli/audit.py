@@ -78,7 +78,7 @@ def audit(
     such, by distance to the true class, hierarchical precision and recall.
     """
     from untrue.budgets import DecisionRule
-    from untrue.cli.console import console, say, show
+    from untrue.cli.console import console, say, say_notes, show
     from untrue.penalty.files import load_any
     from untrue.report.document.page import write, write_text
     from untrue.report.own import audit as audit_page
@@ -138,8 +138,7 @@ def audit(
     page = write(audit_page.audit_page(found), folder / "page.html")
     where = console()
     say(where, columns_line(found))
-    for note in found.notes:
-        say(where, f"Note: {note}.")
+    say_notes(where, found.notes)
     if not found.by_cost:
         say(where, "Note: no costs were stated, so every mistake counts 1.")
     say(where, "")

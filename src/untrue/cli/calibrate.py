@@ -46,7 +46,7 @@ def calibrate(
     file with the probabilities changed and all else as it was. The order of the classes stays;
     answers by least expected cost may change. The model must not have learned from these examples.
     """
-    from untrue.cli.console import console, say
+    from untrue.cli.console import console, say, say_notes
     from untrue.tools.auditing.calibration import calibrate_file, trust
     from untrue.tools.writing import check_table_target
 
@@ -73,11 +73,8 @@ def calibrate(
             where,
             f"calibration error {found.before:.1f} % before, {found.after:.1f} % after, {judged}",
         )
-    for note in found.notes:
-        say(where, f"Note: {note}.")
     doubt = trust(found.n, found.known_within)
-    if doubt is not None:
-        say(where, f"Note: {doubt}.")
+    say_notes(where, found.notes if doubt is None else [*found.notes, doubt])
     say(where, str(out))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -28,6 +29,12 @@ def say(where: Console, text: str) -> None:
     Control characters, as names of classes may hold, are shown escaped.
     """
     where.print(visible(text), markup=False, soft_wrap=True)
+
+
+def say_notes(where: Console, notes: Iterable[str]) -> None:
+    """What the reader should know, each as a sentence."""
+    for note in notes:
+        say(where, f"Note: {note}.")
 
 
 def show(where: Console, table: Table) -> None:

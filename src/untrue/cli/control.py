@@ -75,7 +75,7 @@ def control(
     Exit code: 0 there is a rule; 1 none can be shown to keep the budgets; 2 wrong use or data.
     """
     from untrue.atomic_files import check_place
-    from untrue.cli.console import console, say, show
+    from untrue.cli.console import console, say, say_notes, show
     from untrue.penalty import Penalty
     from untrue.report.document.page import render, write_text
     from untrue.report.own import control as control_page
@@ -108,8 +108,7 @@ def control(
     where = console()
     read = f"truth in {found.truth!r}, probabilities in {column_range(found.columns)}"
     say(where, f"{found.source}: {read}")
-    for note in found.notes:
-        say(where, f"Note: {note}.")
+    say_notes(where, found.notes)
     say(where, "")
     show(where, control_page.budgets_table(found.rule))
     say(where, str(found.rule.guarantee))

@@ -35,7 +35,7 @@ def decide(
     Where the rule gives no answer, the column says (abstained).
     """
     from untrue.budgets import DecisionRule
-    from untrue.cli.console import console, say
+    from untrue.cli.console import console, say, say_notes
     from untrue.tools.deciding.decided import decide_file
     from untrue.tools.writing import check_table_target
 
@@ -51,8 +51,7 @@ def decide(
         classes=options.names(classes),
     )
     where = console()
-    for note in found.notes:
-        say(where, f"Note: {note}.")
+    say_notes(where, found.notes)
     if not loaded.guarantee.holds:
         say(where, "Note: the rule was not shown to keep its budgets.")
     say(

@@ -52,7 +52,7 @@ def explore(
     The page needs no server and no network: open it in a browser. It saves the costs that you find.
     """
     from untrue.atomic_files import check_place, place_text
-    from untrue.cli.console import console, say
+    from untrue.cli.console import console, say, say_notes
     from untrue.penalty import Penalty
     from untrue.report.own.explore.page import carried, explore_page
     from untrue.tools.exploring.explore import explore as read
@@ -81,6 +81,5 @@ def explore(
     place_text(out, explore_page(found, repeated))
     where = console()
     say(where, carried(found))
-    for note in found.notes:
-        say(where, f"Note: {note}.")
+    say_notes(where, found.notes)
     say(where, str(out))

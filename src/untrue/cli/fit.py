@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from untrue.cli import by_options, options
-from untrue.cli.console import console, say, show
+from untrue.cli.console import console, say, say_notes, show
 from untrue.cli.epoch_lines import EpochLines
 from untrue.cli.options import training
 from untrue.errors import counted
@@ -107,7 +107,6 @@ def fit(
     kept = found.variant
     show(where, costliest(kept.summary, f"The costliest confusions of {kept.name}"))
     say(where, lead(found))
-    for note in found.notes:
-        say(where, f"Note: {note}.")
+    say_notes(where, found.notes)
     say(where, f"{made / 'page.html'}")
     say(where, str(made))
