@@ -122,17 +122,12 @@ class BoostedClassifier(CostMetaEstimator):
         target = positions(y, self.classes_)
         costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
         # Examples to evaluate on have costs of their own, which the means of the classes stand for.
-        by_example = isinstance(costs, ExamplePenalty)
         self.penalty_ = costs.mean(target) if isinstance(costs, ExamplePenalty) else costs
-        model = self._with_objective(
-            clone(self.estimator), library, costs if by_example else self.penalty_.matrix()
-        )
+        by_code = costs if isinstance(costs, ExamplePenalty) else costs.matrix()
+        model = self._with_objective(clone(self.estimator), library, by_code)
+        weight = _weight(model, target, params)
         self.start_scores_ = boosting.start_scores(
-            costs if by_example else self.penalty_.matrix(),
-            target,
-            self.loss,
-            self.alpha,
-            weight=_weight(model, target, params),
+            by_code, target, self.loss, self.alpha, weight=weight
         )
         if library == "lightgbm" and params.get("eval_metric") is None:
             params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
