@@ -25,7 +25,6 @@ from untrue.report.own.measures import (
 )
 from untrue.tools.auditing.audit import AuditResult
 from untrue.tools.auditing.examples import CellExamples
-from untrue.tools.reading.hierarchies import group_order
 
 # A heat map of more classes than this shows those with the most errors only.
 MOST_CLASSES = 120
@@ -170,7 +169,7 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | Non
     if cost:
         values = values * costs
     if found.groups is not None:
-        order = group_order(found.groups)
+        order = np.argsort(found.groups, kind="stable")
         square = np.ix_(order, order)
         place = np.argsort(order).tolist()
         values, names = values[square], tuple(names[i] for i in order.tolist())

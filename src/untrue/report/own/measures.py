@@ -90,10 +90,8 @@ def with_interval(measure: Measure, value: float | Interval) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def signed(value: float | Interval, factor: float = 1.0, digits: str = "+.3g") -> str:
+def signed(value: Interval, factor: float = 1.0, digits: str = "+.3g") -> str:
     """A difference with its sign: '-0.41 [-0.52, -0.30]'."""
-    if not isinstance(value, Interval):
-        return format(value * factor, digits)
     middle, low, high = (
         format(part * factor, digits) for part in (value.value, value.low, value.high)
     )

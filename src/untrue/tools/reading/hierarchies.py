@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from untrue.array_types import IntArray
 from untrue.errors import HierarchyError
 from untrue.hierarchy import Hierarchy
 from untrue.input_files import with_path
@@ -35,8 +32,3 @@ def stated_hierarchy(
     if path is not None:
         return read_hierarchy(path, classes=classes)
     return penalty.hierarchy if isinstance(penalty, TreePenalty) else None
-
-
-def group_order(groups: IntArray) -> IntArray:
-    """Positions of the classes with the members of each group side by side."""
-    return np.argsort(groups, kind="stable").astype(np.int64)
