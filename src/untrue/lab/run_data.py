@@ -20,7 +20,7 @@ from untrue.lab.records import DatasetInfo, RunConfig
 from untrue.lab.splits import describe, groups_of, split
 from untrue.lab.store import FILE, Store
 from untrue.tools.fitting.learners import BOOSTERS
-from untrue.tools.reading.images import warn_of_absent
+from untrue.tools.reading.labels import warn_of_absent
 
 
 class PlannedData(Protocol):
@@ -195,7 +195,7 @@ def own(reading: OwnData) -> OwnRunData:
             f"{str(reading.path)!r}{nearest(str(reading.path), NAMES) or '.'}"
         )
     opened = reading.open()
-    warn_of_absent(opened.classes, {opened.classes[i] for i in np.unique(opened.labels)})
+    warn_of_absent(opened.classes, opened.labels)
     return OwnRunData(opened, opened.info, dataclasses.replace(reading, classes=opened.classes))
 
 

@@ -35,11 +35,10 @@ from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.tools.fitting.setup import PLAIN, choose, labels_of, prepare, training_costs
 from untrue.tools.fitting.start import StartModel, read_start, rows_digest
-from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.labels import answer_labels
+from untrue.tools.reading.labels import answer_labels, warn_of_absent
 from untrue.tools.reading.opening import as_source
 from untrue.tools.reading.row_costs import source_costs, training_scale
-from untrue.tools.reading.sources import Preprocessing, Source
+from untrue.tools.reading.sources import Preprocessing, Source, label_column
 from untrue.training import Settings
 from untrue.training.progress import Progress
 from untrue.training.splits import Split, split_by_share
@@ -125,7 +124,7 @@ def fit(
         seed=seed,
     )
     penalty, costs, scale = training_costs(stated, rows, labels, parts.train)
-    warn_of_absent(penalty.classes, {penalty.classes[i] for i in np.unique(labels[parts.train])})
+    warn_of_absent(penalty.classes, labels[parts.train])
     learner, preprocessing, inputs = _prepared(
         source, choice, settings, start, penalty.classes, labels, parts, seed
     )
@@ -174,7 +173,7 @@ def fit(
         temperature=ours.temperature,
         link=ours.link,
         costs=None if rows is None else rows.stated,
-        target=source.labels.column if source.labels and source.kind != "images" else None,
+        target=label_column(source),
         training=_training_record(task, learner, ours.fitted, choice, start, seed),
     )
     return FitResult(

@@ -21,12 +21,13 @@ from untrue.tools.fitting.link import class_probs
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.reading.codes import TableCodes
+from untrue.tools.reading.cost_columns import ARRAYS
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.labels import abstained_text, numbered
 from untrue.tools.reading.opening import array_source, open_source, table_source
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
-from untrue.tools.reading.sources import ARRAYS, Labels, Source, TableSource
+from untrue.tools.reading.sources import Labels, Source, TableSource
 from untrue.tools.reading.tables import held_table, is_frame, is_table
 from untrue.tools.writing import write_table
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, UntrueWarning, listed
+from untrue.errors import DataError
 from untrue.input_files import check_regular, reading, shown
 from untrue.optional import need
 
@@ -232,14 +232,3 @@ def _files_below(folder: Path) -> Iterable[Path]:
             left += _entries(path)[::-1]
         else:
             yield path
-
-
-def warn_of_absent(classes: Sequence[str], present: Iterable[str]) -> None:
-    """Say which classes have no examples to learn from."""
-    absent = sorted(set(classes) - set(present))
-    if absent:
-        warnings.warn(
-            f"no example to learn from for {listed(absent)}: the model will hardly ever predict it",
-            UntrueWarning,
-            stacklevel=3,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import BoolArray, IntArray
-from untrue.errors import DataError, listed, nearest
+from untrue.errors import DataError, UntrueWarning, listed, nearest
 from untrue.penalty.stated import as_whole
 from untrue.tools.reading.tables import where
 
@@ -128,3 +129,14 @@ def answer_labels(
         if all(name.lstrip("-").isdecimal() for name in classes):
             return np.array([int(name) for name in classes])
     return np.array(classes)
+
+
+def warn_of_absent(classes: Sequence[str], labels: IntArray) -> None:
+    """Say which classes have none of the examples to learn from; labels: (N,) their positions."""
+    absent = sorted(set(classes) - {classes[i] for i in np.unique(labels).tolist()})
+    if absent:
+        warnings.warn(
+            f"no example to learn from for {listed(absent)}: the model will hardly ever predict it",
+            UntrueWarning,
+            stacklevel=3,
+        )

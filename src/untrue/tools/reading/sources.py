@@ -14,7 +14,6 @@ from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import DataError
 from untrue.optional import need
 from untrue.tools.reading.codes import TableCodes, fit_codes
-from untrue.tools.reading.cost_columns import ARRAYS as ARRAYS
 from untrue.tools.reading.cost_columns import array_columns, file_columns
 from untrue.tools.reading.features import (
     Features,
@@ -214,6 +213,11 @@ class ArrayImages:
 
     def ids(self) -> None:
         return None
+
+
+def label_column(source: Source) -> str | None:
+    """The column of the labels, by which new data may have them; folders of images have none."""
+    return source.labels.column if source.labels and source.kind != "images" else None
 
 
 def class_positions(labels: Labels, classes: Sequence[str], source: str) -> IntArray:

@@ -15,7 +15,7 @@ from untrue.metrics.pairing import paired_change
 from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.link import many_outside
 from untrue.tools.fitting.model import Model, argmax
-from untrue.tools.reading.sources import Preprocessing
+from untrue.tools.reading.sources import Preprocessing, label_column
 from untrue.tools.tuning.judging import Judge
 from untrue.tools.tuning.problem import Problem
 from untrue.tools.tuning.record import TrainedOutputs
@@ -84,7 +84,7 @@ def _tuned_model(
         preprocessing=preprocessing,
         predictor=load_predictor(made.description, made.weights),
         temperature=made.temperature,
-        target=source.labels.column if source.labels and source.kind != "images" else None,
+        target=label_column(source),
         training={
             "loss": recipe.loss,
             "alpha": recipe.alpha,

@@ -18,8 +18,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.losses import registry
 from untrue.tools.fitting.learners import FitTask, Learner
 from untrue.tools.fitting.setup import PLAIN, choose, labels_of, prepare
-from untrue.tools.reading.images import warn_of_absent
-from untrue.tools.reading.labels import answer_labels
+from untrue.tools.reading.labels import answer_labels, warn_of_absent
 from untrue.tools.reading.opening import as_source
 from untrue.tools.tuning.assemble import finish
 from untrue.tools.tuning.judging import Judge, check_seen, too_few
@@ -231,10 +230,10 @@ def _judge(
     """The judge of the examples tuned on, and what to know before anything is trained."""
     check_confidence(confidence)
     labels, parts, rows = problem.labels, problem.parts, problem.rows
-    classes, budgets = problem.by_class.classes, problem.budgets
+    budgets = problem.budgets
     own, last = labels[parts.development], labels[parts.held_out]
     check_seen(own, budgets, "part to tune on")
-    warn_of_absent(classes, {classes[i] for i in np.unique(own)})
+    warn_of_absent(problem.by_class.classes, own)
     notes = [too_few(budget, last, confidence) for budget in budgets]
     sample = None
     if len(own) > MOST_FOR_PATH:
