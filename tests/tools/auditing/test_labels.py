@@ -9,7 +9,7 @@ import pytest
 import untrue
 from untrue import Penalty, audit
 from untrue.errors import DataError, PenaltyError
-from untrue.tools.deciding.probability_file import read_probabilities
+from untrue.tools.reading.probability_file import read_probabilities
 
 NAMED = Penalty.from_rules(["tumour", "cyst", "benign"], {("tumour", "benign"): 10.0})
 

@@ -20,7 +20,7 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import ece
-from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 

@@ -11,8 +11,8 @@ from untrue.budgets.calibration_set import CalibrationSet, read_probs
 from untrue.budgets.learn_then_test import find_rule
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, named_for, penalty_over
-from untrue.tools.deciding.probability_file import read_probabilities
 from untrue.tools.reading.hierarchies import stated_hierarchy
+from untrue.tools.reading.probability_file import read_probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,9 +12,9 @@ from untrue.budgets import DecisionRule
 from untrue.errors import ArgumentError, DataError
 from untrue.optional import need
 from untrue.penalty.stated import sorted_labels
-from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.columns import class_of
 from untrue.tools.reading.labels import abstained_text
+from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 

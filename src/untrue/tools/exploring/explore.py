@@ -15,11 +15,11 @@ from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy.super_classes import super_classes
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, penalty_over
-from untrue.tools.deciding.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.exploring.drawing import drawn
 from untrue.tools.exploring.quantised import Codes, quantised, restored
 from untrue.tools.reading.columns import NAMES, guess_column
 from untrue.tools.reading.hierarchies import stated_hierarchy
+from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import codes as label_codes
 from untrue.tools.reading.tables import read_table
 

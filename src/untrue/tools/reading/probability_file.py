@@ -1,4 +1,4 @@
-"""A file of probabilities, with the truth or without: what rules are made from and used on."""
+"""A file of probabilities, with the truth or without."""
 
 from __future__ import annotations
 
