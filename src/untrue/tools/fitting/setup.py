@@ -16,7 +16,7 @@ from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import formulas_over, named_for, penalty_over, sorted_labels
 from untrue.tools.fitting.learners import BoosterSettings, Choice, Learner, choose_model
 from untrue.tools.reading.codes import TableCodes
-from untrue.tools.reading.row_costs import RowCosts, by_class, training_scale
+from untrue.tools.reading.row_costs import RowCosts, training_scale
 from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
 from untrue.training import Settings, suited_to
 
@@ -88,7 +88,7 @@ def training_costs(
     if rows is None:
         assert isinstance(stated, Penalty)
         return stated, stated, 1.0
-    penalty = by_class(rows.examples, labels, train)
+    penalty = rows.examples.take(train).mean(labels[train])
     scale = training_scale(penalty, labels[train])
     return penalty, rows.examples.scaled(scale), scale
 

@@ -38,15 +38,13 @@ class RowCosts:
         return RowCosts(self.stated, some, self.examples.take(rows))
 
 
-def row_costs(stated: FormulaPenalty, columns: Mapping[str, FloatArray], source: str) -> RowCosts:
-    """The costs of each row; a missing, negative or infinite one is named by its row."""
-    return RowCosts(stated, columns, stated.per_example(columns, source=source))
-
-
 def source_costs(
     source: Source, stated: Penalty | FormulaPenalty, given: Any = None
 ) -> RowCosts | None:
-    """The costs of each example of a source, where they are by columns: its own, or `given`."""
+    """The costs of each example of a source, where they are by columns: its own, or `given`.
+
+    A missing, negative or infinite one is named by its row.
+    """
     if not isinstance(stated, FormulaPenalty):
         if given is not None:
             raise ArgumentError("`cost_columns` belong to costs by columns: a FormulaPenalty.")
@@ -59,7 +57,7 @@ def source_costs(
         columns = source.columns(stated.columns)
     else:
         columns = given_columns(stated.columns, given, len(source))
-    return row_costs(stated, columns, str(source.path))
+    return RowCosts(stated, columns, stated.per_example(columns, source=str(source.path)))
 
 
 def given_columns(names: Sequence[str], given: Any, n: int) -> dict[str, FloatArray]:
@@ -79,11 +77,6 @@ def given_columns(names: Sequence[str], given: Any, n: int) -> dict[str, FloatAr
                 "examples."
             )
     return columns
-
-
-def by_class(each: ExamplePenalty, labels: IntArray, rows: IntArray | None = None) -> Penalty:
-    """Costs by class that stand for those of each example: means, over `rows` if given."""
-    return each.mean(labels) if rows is None else each.take(rows).mean(labels[rows])
 
 
 def training_scale(penalty: Penalty, labels: IntArray) -> float:
