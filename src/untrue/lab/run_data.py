@@ -17,9 +17,8 @@ from untrue.lab.data import NAMES, TABLES, Dataset, DatasetFacts, facts, load
 from untrue.lab.named_tables import SIZES, NamedTable, table_settings
 from untrue.lab.own_data import Opened, OwnData, Readable
 from untrue.lab.records import DatasetInfo, RunConfig
-from untrue.lab.splits import describe, groups_of, split
+from untrue.lab.splits import Labelled, describe, groups_of, split
 from untrue.lab.store import FILE, Store
-from untrue.tools.fitting.learners import BOOSTERS
 from untrue.tools.reading.labels import warn_of_absent
 
 
@@ -62,9 +61,7 @@ class KnownData:
         return settings_of(self.facts.name, scale)
 
     def check(self, config: RunConfig) -> None:
-        boosted.refuse_images(config)
-        networks.check(config.setup.network, self.facts.image_shape)
-        split(config, self)
+        _check_images(config, self.facts.image_shape, self)
 
     # As many labels as there are images, the classes in turns: all that sizes are checked by.
     @property
@@ -88,9 +85,7 @@ class NamedData:
         return settings_of(self.data.name, scale)
 
     def check(self, config: RunConfig) -> None:
-        boosted.refuse_images(config)
-        networks.check(config.setup.network, self.data.image_shape)
-        split(config, self.data)
+        _check_images(config, self.data.image_shape, self.data)
 
     def labels_of(self, config: RunConfig) -> IntArray:
         return self.data.test_labels[split(config, self.data).test]
@@ -113,7 +108,7 @@ class OwnRunData:
         for name in ("limit_train", "limit_test"):
             if getattr(config.setup, name) is not None:
                 raise ArgumentError(f"`{name}` has no meaning for own data.")
-        if config.setup.network in BOOSTERS:
+        if boosted.is_boosted(config):
             boosted.check(config, self.opened)
         else:
             networks.check(config.setup.network, self.opened.input_shape(config))
@@ -134,7 +129,7 @@ class TableRunData:
         return table_settings(self.own.name, scale, self.info.train_images)
 
     def check(self, config: RunConfig) -> None:
-        if config.setup.network in BOOSTERS:
+        if boosted.is_boosted(config):
             boosted.refuse_weights(config)
         else:
             networks.check(config.setup.network, (1,))
@@ -144,6 +139,13 @@ class TableRunData:
     def labels_of(self, config: RunConfig) -> IntArray:
         assert self.opened is not None
         return self.opened.labels[self.opened.split(config).test]
+
+
+def _check_images(config: RunConfig, shape: tuple[int, ...], data: Labelled) -> None:
+    """Refuse a run that cannot be trained on a data set of images."""
+    boosted.refuse_images(config)
+    networks.check(config.setup.network, shape)
+    split(config, data)
 
 
 def table(name: str, data_dir: Path | None = None) -> TableRunData:
