@@ -208,6 +208,20 @@ def test_questions_it_cannot_answer(make: Any, ask: Any, message: str) -> None:
         ask(make())
 
 
+@pytest.mark.parametrize("missing", [None, pd.NA, np.nan], ids=str)
+@pytest.mark.parametrize("kind", ["Float64", "double[pyarrow]", "object", "float32"])
+def test_a_missing_probability_of_a_table_is_named_by_its_row(kind: str, missing: Any) -> None:
+    p = Penalty.equal(["a", "b"])
+    table = pd.DataFrame({"b": [0.5, 0.2, 0.1], "a": [0.5, 0.8, 0.9]}).astype(kind)
+    table.iloc[2, 0] = None if missing is pd.NA and kind == "float32" else missing
+    each = p.per_example({("a", "b"): [1.0, 2.0, 3.0]})
+    for costs in (p, each, Actions.from_penalty(p, {"ask": 0.1})):
+        with pytest.raises(PenaltyError, match="`probs` must hold real numbers; row 2 holds"):
+            costs.expected(table)
+    with pytest.raises(PenaltyError, match="`probs` must hold real numbers; row 1 holds nan"):
+        p.expected([[0.5, 0.5], [None, 1.0]])
+
+
 def test_a_misspelt_class_gets_the_nearest_name(penalties: Any) -> None:
     for make in (penalties["dense"], penalties["rules"], penalties["tree"]):
         with pytest.raises(PenaltyError, match=r"Unknown class 'snaek'; did you mean 'snake'\?"):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError, nearest
+from untrue.penalty.arrays import no_number
 
 Groups: TypeAlias = "npt.ArrayLike | Mapping[Any, Iterable[Any]]"
 
@@ -50,10 +51,9 @@ def to_numbers(value: ArrayOrTensor, name: str) -> npt.NDArray[Any]:
     with contextlib.suppress(TypeError, ValueError):
         if not any(isinstance(cell, str) for cell in array.flat):
             return array.astype(np.float64)
-    for row, cells in enumerate(array):
-        for cell in np.ravel(cells):
-            if isinstance(cell, str) or not hasattr(cell, "__float__"):
-                raise DataError(f"`{name}` must hold numbers; row {row} holds {cell!r}.")
+    bad = no_number(array)
+    if bad is not None:
+        raise DataError(f"`{name}` must hold numbers; row {bad[0]} holds {bad[1]!r}.")
     raise ArgumentError(f"`{name}` must hold numbers; got dtype {array.dtype}.")
 
 

@@ -23,7 +23,7 @@ from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.builders import number
-from untrue.penalty.prob_columns import in_column_order
+from untrue.penalty.prob_columns import real_probs
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -146,7 +146,7 @@ class Actions(ABC):
 
             found = self.expected(probs.detach().cpu().double().numpy())
             return torch.from_numpy(found).to(widened(probs).dtype).to(probs.device)
-        array = real_numbers(in_column_order(probs, self.classes), "`probs`")
+        array = real_probs(probs, self.classes).astype(np.float64, copy=False)
         if array.ndim != 2 or array.shape[1] != self.n_classes:
             raise PenaltyError(
                 f"`probs` must have shape (N, {self.n_classes}), one column per class; got "

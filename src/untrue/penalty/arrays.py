@@ -40,6 +40,15 @@ def real_numbers(values: Any, what: str) -> FloatArray:
     return array.astype(np.float64, copy=False)
 
 
+def no_number(objects: npt.NDArray[Any]) -> tuple[int, Any] | None:
+    """The row and the value of the first object that is no number; None if all are numbers."""
+    for row, cells in enumerate(objects):
+        for cell in np.ravel(cells):
+            if isinstance(cell, str) or not hasattr(cell, "__float__"):
+                return row, cell
+    return None
+
+
 def number_column(values: Any, what: str) -> FloatArray:
     """(N,) numbers as float64, None as nan; anything else is refused, naming `what`."""
     column = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

@@ -18,8 +18,7 @@ from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
-from untrue.penalty.arrays import real_numbers
-from untrue.penalty.prob_columns import in_column_order
+from untrue.penalty.prob_columns import real_probs
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -235,12 +234,10 @@ class Penalty(ABC):
 
             self._check_shape(tuple(probs.shape))
             return expected(self, probs)
-        given = in_column_order(probs, self.classes)
-        array = given if isinstance(given, np.ndarray) else real_numbers(given, "`probs`")
+        array = real_probs(probs, self.classes)
         self._check_shape(array.shape)
-        mixed = self._mix(real_numbers(np.atleast_2d(array), "`probs`")).reshape(array.shape)
-        dtype = np.result_type(array, np.float32) if array.dtype.kind == "f" else np.float64
-        return mixed.astype(dtype, copy=False)
+        mixed = self._mix(np.atleast_2d(array).astype(np.float64, copy=False)).reshape(array.shape)
+        return mixed.astype(np.result_type(array, np.float32), copy=False)
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) not in (1, 2) or shape[-1] != self.n_classes:

@@ -23,12 +23,12 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError
 from untrue.input_files import as_path
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column, real_numbers
+from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.formulas import CostFormula
-from untrue.penalty.prob_columns import in_column_order
+from untrue.penalty.prob_columns import real_probs
 from untrue.penalty.rules import RulesPenalty
 
 ANY = "*"
@@ -161,7 +161,7 @@ class ExamplePenalty:
     def expected(self, probs: Any) -> Any:
         """(N, k) -> (N, k) What each answer is expected to cost each example; arrays or tensors."""
         if not is_tensor(probs):
-            probs = real_numbers(in_column_order(probs, self.classes), "`probs`")
+            probs = real_probs(probs, self.classes).astype(np.float64, copy=False)
         if len(probs) != len(self) or len(probs.shape) != 2:
             raise PenaltyError(
                 f"`probs` must have a row for each of the {len(self):,} examples that the costs "

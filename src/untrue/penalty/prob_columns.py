@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import ArgumentError, listed
+from untrue.errors import ArgumentError, PenaltyError, listed
+from untrue.penalty.arrays import no_number, real_numbers
 
 # Before the name of a class, in the name of a column of its probabilities.
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
@@ -21,7 +22,7 @@ def column_names(table: Any, known: Collection[str] = ()) -> list[str] | None:
     A prefix is part of the names where all of `known`, classes of which some may be left out, are
     columns as they stand.
     """
-    columns = _columns(table)
+    columns = table_columns(table)
     if columns is None or len(columns) < 2:
         return None
     names = [str(name) for name in columns]
@@ -38,7 +39,7 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     1, ... of classes that are called so in another order go by name where they are text, and are
     refused where they are numbers.
     """
-    columns, names = _columns(probs), column_names(probs, classes)
+    columns, names = table_columns(probs), column_names(probs, classes)
     if columns is None:
         return probs
     places = [str(i) for i in range(len(columns))]
@@ -66,7 +67,27 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
     )
 
 
-def _columns(table: Any) -> list[Any] | None:
+def real_probs(probs: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
+    """Probabilities as numbers, those of a table in the order of `classes`.
+
+    An array of floats is left as it is, nan included. What is missing in anything else is refused,
+    and the error names its row.
+    """
+    given = in_column_order(probs, classes)
+    kind = given.dtype.kind if isinstance(given, np.ndarray) else ""
+    if kind == "f" and given is probs:
+        return np.asarray(given)
+    bad = no_number(given) if kind == "O" else None
+    if bad is None:
+        array = np.asarray(given) if kind == "f" else real_numbers(given, "`probs`")
+        missing = np.isnan(np.atleast_2d(array)).any(axis=-1)
+        if not missing.any():
+            return array
+        bad = int(np.argmax(missing)), float("nan")
+    raise PenaltyError(f"`probs` must hold real numbers; row {bad[0]} holds {bad[1]!r}.")
+
+
+def table_columns(table: Any) -> list[Any] | None:
     """The columns of a table, as it calls them; None of anything else."""
     if hasattr(table, "column_names") and hasattr(table, "schema"):  # pyarrow
         return list(table.column_names)
