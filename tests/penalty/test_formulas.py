@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +97,19 @@ def test_columns_that_are_not_there_or_hold_no_numbers_are_named() -> None:
         CostFormula.parse("amuont").values(TABLE)
     with pytest.raises(PenaltyError, match=r"Column 'name', in the cost 'name \* 2', must be num"):
         CostFormula.parse("name * 2").values({"name": ["a", "b"]})
+
+
+def test_columns_come_from_any_table() -> None:
+    table = pa.table({"fee": [1, 2], "amount": [10.0, 100.0]})
+    assert CostFormula.parse("amount - fee").values(table).tolist() == [9.0, 98.0]
+    with pytest.raises(PenaltyError, match="no column of the data: 'amout'; did you mean 'amount'"):
+        CostFormula.parse("amout").values(table)
+
+
+def test_columns_of_different_lengths_are_named() -> None:
+    message = "must have equally many values; 'x' has 2, 'y' 3"
+    with pytest.raises(PenaltyError, match=message):
+        CostFormula.parse("x * y").values({"x": [1, 2], "y": [1, 2, 3]})
 
 
 def test_a_long_formula_is_read_and_computed() -> None:

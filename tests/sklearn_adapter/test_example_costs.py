@@ -7,6 +7,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import sklearn
 import xgboost
@@ -211,3 +212,11 @@ def test_partial_fit_refuses_costs_by_columns() -> None:
     model = BilinearClassifier(FORMULA, epochs=2, random_state=0).fit(X, Y, cost_columns=TABLE)
     with pytest.raises(ArgumentError, match="partial_fit takes costs by class"):
         model.partial_fit(X, Y)
+
+
+def test_columns_of_any_table_go_by_name() -> None:
+    formula = FormulaPenalty(BASE, {("fraud", "fair"): "amount + 0 * fee"})
+    model = CostSensitiveClassifier(GaussianNB(), formula).fit(X, Y)
+    columns = pa.table({"fee": np.full(len(Y), 1e6), "amount": AMOUNT})
+    found = model.predict(X, cost_columns=columns)
+    np.testing.assert_array_equal(found, by_hand(model.predict_proba(X)))

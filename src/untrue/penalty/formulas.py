@@ -19,6 +19,7 @@ import numpy as np
 from untrue.array_types import FloatArray
 from untrue.errors import PenaltyError, nearest
 from untrue.penalty.arrays import number_column
+from untrue.penalty.prob_columns import table_columns
 
 # A formula is a line that a person writes.
 LONGEST = 1000
@@ -58,11 +59,19 @@ class CostFormula:
     def values(self, columns: Mapping[str, Any] | Any) -> FloatArray:
         """The formula's value for each row of `columns`: a dict of arrays, or a table."""
         known = {name: self._column(name, columns) for name in self.columns}
+        lengths = {len(column): name for name, column in known.items()}
+        if len(lengths) > 1:
+            (n, first), (m, second) = list(lengths.items())[:2]
+            raise PenaltyError(
+                f"Cost {self.text!r}: its columns must have equally many values; {first!r} has "
+                f"{n:,}, {second!r} {m:,}."
+            )
         with np.errstate(all="ignore"):  # what is not finite is named by its row later
             return np.asarray(_evaluate(self.tree, known), dtype=np.float64)
 
     def _column(self, name: str, columns: Any) -> FloatArray:
-        names = [str(key) for key in getattr(columns, "columns", columns)]
+        labels = table_columns(columns)
+        names = [str(key) for key in (columns if labels is None else labels)]
         if name not in names:
             hint = nearest(name, names) or f"; there are {', '.join(names[:8]) or 'none'}."
             raise PenaltyError(f"Cost {self.text!r} names no column of the data: {name!r}{hint}")

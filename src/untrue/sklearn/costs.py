@@ -13,7 +13,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from untrue.errors import DataError, PenaltyError, UntrueWarning, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty
-from untrue.penalty.stated import DEFAULT, class_names, is_table, name_of
+from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.stated import DEFAULT, class_names, name_of
 from untrue.sklearn.example_costs import costs_of
 
 
@@ -49,7 +50,7 @@ class CostScorer(_Scorer):  # type: ignore[misc]
     ) -> float:
         penalty = self._kwargs["penalty"]
         columns = kwargs.get("cost_columns")
-        if columns is None and isinstance(penalty, FormulaPenalty) and is_table(X):
+        if columns is None and isinstance(penalty, FormulaPenalty) and table_columns(X):
             kwargs["cost_columns"] = X
         elif columns is not None and _asks_for_columns(estimator):
             predicted = estimator.predict(X, cost_columns=columns)

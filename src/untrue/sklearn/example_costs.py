@@ -14,7 +14,8 @@ import numpy as np
 
 from untrue.errors import ArgumentError
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.stated import examples_over, is_table, penalty_over
+from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.stated import examples_over, penalty_over
 
 
 def class_costs(stated: Any, labels: Any, classes: Any) -> Penalty:
@@ -52,8 +53,9 @@ def costs_of(
 def read_columns(names: Sequence[str], X: Any, cost_columns: Any) -> Mapping[str, Any]:  # noqa: N803
     """The columns that formulas name, by name."""
     given = X if cost_columns is None else cost_columns
-    if is_table(given) or isinstance(given, Mapping):
-        absent = [name for name in names if name not in given]
+    known = given if isinstance(given, Mapping) else table_columns(given)
+    if known is not None:
+        absent = [name for name in names if name not in known]
         if not absent:
             return {name: np.asarray(given[name]) for name in names}
         where = "`X`" if cost_columns is None else "`cost_columns`"

@@ -17,6 +17,7 @@ from untrue.budgets import Budget
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.arrays import number_column
+from untrue.penalty.prob_columns import table_columns
 from untrue.tools.reading.sources import Source
 
 
@@ -62,7 +63,8 @@ def source_costs(
 
 def given_columns(names: Sequence[str], given: Any, n: int) -> dict[str, FloatArray]:
     """`cost_columns` as a caller has them: a table, or a mapping of arrays (n,)."""
-    known = [str(name) for name in getattr(given, "columns", given)]
+    labels = table_columns(given)
+    known = [str(name) for name in (given if labels is None else labels)]
     columns: dict[str, FloatArray] = {}
     for name in names:
         if name not in known:
