@@ -58,6 +58,12 @@ def test_a_fold_may_lack_classes() -> None:
         cost_scorer(MATRIX)(says("c"), ROWS[rows], TRUTH[rows])
 
 
+def test_labels_may_be_a_column() -> None:
+    costs = {("a", "b"): 6.0}
+    assert mean_cost([["a"], ["b"]], ["b", "b"], penalty=costs) == 3.0
+    assert mean_cost(np.array([["a"], ["b"]]), [["b"], ["a"]], penalty=costs) == 3.5
+
+
 def test_integers_as_labels() -> None:
     digits = DummyClassifier(strategy="constant", constant=2).fit(ROWS, [0, 1, 2, 2])
     assert cost_scorer({(0, 2): 8.0})(digits, ROWS, [0, 1, 2, 2]) == -(8 + 1) / 4

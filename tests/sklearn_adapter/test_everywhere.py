@@ -132,9 +132,10 @@ def test_costs_without_names_need_none(name: str, form: Any) -> None:
     np.testing.assert_array_equal(stack.estimators_[0].penalty_.matrix(), wanted)
 
 
+@pytest.mark.parametrize("kind", ["boolean", "category"])
 @pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
-def test_nullable_booleans_are_true_and_false(estimator: Any) -> None:
-    y = pd.Series(KIND == 1).astype("boolean")
+def test_booleans_of_pandas_are_true_and_false(estimator: Any, kind: Any) -> None:
+    y = pd.Series(KIND == 1).astype(kind)
     costs = {(True, False): 5.0, "default": 1.0}
     model = clone(estimator).set_params(penalty=costs).fit(X, y)
     assert model.classes_.tolist() == [False, True]

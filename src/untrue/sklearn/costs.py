@@ -10,6 +10,7 @@ import numpy as np
 import sklearn
 from sklearn.metrics._scorer import _Scorer
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import column_or_1d
 
 from untrue.errors import DataError, PenaltyError, UntrueWarning, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty
@@ -75,7 +76,8 @@ def mean_cost(
     cost_columns: Any = None,
 ) -> float:
     """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
-    true, predicted = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
+    y_true, y_pred = (column_or_1d(np.asarray(labels)) for labels in (y_true, y_pred))
+    true, predicted = y_true.tolist(), y_pred.tolist()
     if not true:
         raise DataError("There must be at least one label to score; got none.")
     # A fold may lack labels. Those that may be names or codes are then names, as `classes` are.
@@ -90,7 +92,7 @@ def mean_cost(
 
 def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:
     """The labels seen, in order, and those that rules name beside them."""
-    seen = np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)])).tolist()
+    seen = np.unique(np.concatenate([y_true, y_pred])).tolist()
     if not isinstance(penalty, Mapping):
         return list(seen)
     named = [

@@ -84,9 +84,11 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
 
 def plain_booleans(y: Any) -> Any:
-    """Labels with the nullable booleans of pandas as plain ones; scikit-learn reads numbers."""
+    """Labels with booleans of pandas, nullable or categories, as plain ones; scikit-learn reads
+    numbers."""
     dtype = getattr(y, "dtype", None)
-    if isinstance(dtype, np.dtype) or getattr(dtype, "kind", "") != "b" or y.isna().any():
+    held = getattr(getattr(dtype, "categories", y), "dtype", None)
+    if isinstance(dtype, np.dtype) or getattr(held, "kind", "") != "b" or y.isna().any():
         return y
     return np.asarray(y, dtype=bool)
 
