@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from untrue import BilinearLoss, LogBilinearLoss, Penalty, decide, functional, metrics
 from untrue.errors import ArgumentError, DataError, PenaltyError
 from untrue.penalty import ExamplePenalty, FormulaPenalty
+from untrue.penalty.stated import examples_over
 
 NAMES = ["fraud", "doubtful", "fine"]
 BASES = {
@@ -331,3 +332,51 @@ def test_expected_costs_of_lists_are_those_of_arrays() -> None:
     np.testing.assert_array_equal(penalty.expected(probs.tolist()), penalty.expected(probs))
     with pytest.raises(PenaltyError, match="a row for each"):
         penalty.expected([0.5, 0.5])
+
+
+def test_a_small_cost_in_place_of_a_large_one_keeps_its_digits_in_single_precision() -> None:
+    base = Penalty.from_rules(["a", "b"], {("a", "b"): 1e6})
+    each = base.per_example({("a", "b"): [0.5, 0.25]})
+    probs = torch.tensor([[0.3, 0.7], [0.9, 0.1]])
+    expected = torch.tensor([[0.7, 0.15], [0.1, 0.225]])
+    torch.testing.assert_close(each.expected(probs), expected)
+    logits = torch.zeros(2, 2)
+    loss = functional.bilinear_loss(logits, probs, base, costs=each, alpha=1.0, reduction="none")
+    torch.testing.assert_close(loss, expected.mean(1))
+
+
+def test_what_no_cell_pays_does_not_set_the_scale() -> None:
+    base = Penalty.from_rules(["a", "b", "c"], {})
+    each = base.per_example({("a", "b"): [2.0, 4.0], ("c", "*"): [900.0, 900.0]})
+    some = examples_over(each, ["a", "b"]).normalized("max")
+    assert some.costs(["a", "b"], ["b", "a"]).tolist() == [0.5, 0.25]
+
+
+def test_softened_costs_lie_between_equal_ones_and_these(each: ExamplePenalty) -> None:
+    cheapest = each.mean().cheapest
+    true, predicted = np.zeros(len(each), dtype=int), np.ones(len(each), dtype=int)
+    wanted = cheapest + 0.25 * (each.costs(true, predicted) - cheapest)
+    assert each.softened(0.25).costs(true, predicted) == pytest.approx(wanted)
+    assert (each.softened(0.25).costs(true, true) == 0).all()
+    assert each.softened(1.0) is each
+    probs = np.random.default_rng(0).dirichlet(np.ones(each.n_classes), len(each))
+    assert (decide(probs, each.softened(0.0)) == probs.argmax(1)).all()
+    with pytest.raises(ArgumentError, match=r"`share` must lie in \[0, 1\]; got 2"):
+        each.softened(2)
+
+
+def test_the_same_costs_for_all_examples_soften_as_those_of_classes_do() -> None:
+    base = Penalty.from_rules(["a", "b", "c"], {("b", "a"): 8.0}, default=2.0)
+    softened = base.per_example({("a", "*"): [5.0, 5.0]}).softened(0.5).penalty(1)
+    by_class = Penalty.from_rules(
+        ["a", "b", "c"], {("b", "a"): 8.0}, default={"a": 5, "b": 2, "c": 2}
+    )
+    assert (softened.matrix() == by_class.softened(0.5).matrix()).all()
+
+
+def test_weights_count_examples_in_the_means() -> None:
+    each = Penalty.equal(["a", "b"]).per_example({("a", "b"): [2.0, 8.0, 100.0]})
+    twice = each.mean(["a", "a", "a"], weight=np.array([2, 1, 0]))
+    assert twice.cost("a", "b") == each.take([0, 0, 1]).mean().cost("a", "b") == 4.0
+    with pytest.raises(PenaltyError, match="There is no mean cost: no example counts"):
+        each.take([]).mean()

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import sklearn
 import xgboost
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
@@ -220,3 +221,20 @@ def test_columns_of_any_table_go_by_name() -> None:
     columns = pa.table({"fee": np.full(len(Y), 1e6), "amount": AMOUNT})
     found = model.predict(X, cost_columns=columns)
     np.testing.assert_array_equal(found, by_hand(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BilinearClassifier(FORMULA, epochs=2, early_stopping=False),
+        BoostedClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1), FORMULA),
+    ],
+    ids=["network", "trees"],
+)
+def test_mean_costs_count_each_example_by_its_weight(model: Any) -> None:
+    weight = np.where(AMOUNT > 3, 0.0, 1.0)
+    kept = weight > 0
+    weighted = clone(model).fit(TABLE, Y, sample_weight=weight).penalty_
+    np.testing.assert_allclose(
+        weighted.matrix(), clone(model).fit(TABLE[kept], Y[kept]).penalty_.matrix()
+    )

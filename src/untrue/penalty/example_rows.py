@@ -7,7 +7,7 @@ from torch import Tensor
 
 from untrue.errors import ArgumentError
 from untrue.penalty.per_example import ExamplePenalty
-from untrue.penalty.tensors import Costs, make_costs
+from untrue.penalty.tensors import Costs, in_double, make_costs
 
 
 class GivenRows(Costs):
@@ -54,5 +54,8 @@ class ExampleRows(Costs):
         return rows.scatter(1, own, torch.zeros_like(own, dtype=dtype))
 
     def mix(self, probs: Tensor) -> Tensor:
-        extra = probs[:, self.true] * (self.values - self.base_costs).to(probs.dtype)
-        return self.base.mix(probs).index_add(1, self.predicted, extra).clamp(min=0.0)
+        # In double precision: what replaces a large cost of `base` is a difference from it.
+        wide = in_double(probs)
+        extra = wide[:, self.true] * (self.values - self.base_costs).to(wide.dtype)
+        mixed = self.base.mix(wide).index_add(1, self.predicted, extra)
+        return mixed.clamp(min=0.0).to(probs.dtype)

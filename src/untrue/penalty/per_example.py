@@ -94,17 +94,22 @@ class ExamplePenalty:
         """What mistakes about one example cost."""
         return with_cells(self.base, self.true, self.predicted, self.values[example][self.column])
 
-    def mean(self, true: Which | None = None) -> Penalty:
+    def mean(self, true: Which | None = None, *, weight: npt.NDArray[Any] | None = None) -> Penalty:
         """Costs by class: the mean over the examples, or over those of the cell's true class.
 
         A cell whose class has no example among the true classes `true` (N,) has the mean over all.
+        weight (N,): what each example counts.
         """
-        means = self.values.mean(axis=0)[self.column]
+        counts = np.ones(len(self)) if weight is None else np.asarray(weight, dtype=np.float64)
+        if not counts.any():
+            raise PenaltyError("There is no mean cost: no example counts.")
+        means = np.average(self.values, axis=0, weights=counts)[self.column]
         if true is not None:
             labels = self._labels(true, "true")
             for e, (i, column) in enumerate(zip(self.true, self.column, strict=True)):
-                own = labels == i
-                means[e] = self.values[own, column].mean() if own.any() else means[e]
+                own = (labels == i) & (counts > 0)
+                if own.any():
+                    means[e] = np.average(self.values[own, column], weights=counts[own])
         return with_cells(self.base, self.true, self.predicted, means)
 
     def normalized(self, how: Literal["max", "none"]) -> ExamplePenalty:
@@ -113,7 +118,8 @@ class ExamplePenalty:
             return self
         if how != "max":
             raise PenaltyError(f"`how` must be 'max' or 'none' for costs by example; got {how!r}.")
-        scale = max(self._greatest_elsewhere(), float(self.values.max(initial=0.0))) or 1.0
+        own = self.values[:, np.unique(self.column)]
+        scale = max(self._greatest_elsewhere(), float(own.max(initial=0.0))) or 1.0
         base = self.base._divided(np.full(self.n_classes, scale))
         return dataclasses.replace(self, base=base, values=self.values / scale)
 
@@ -133,6 +139,18 @@ class ExamplePenalty:
             if found == most:
                 break
         return found
+
+    def softened(self, share: float) -> ExamplePenalty:
+        """Costs between equal ones and these, as `Penalty.softened`: `c + share (A - c)`.
+
+        c is the cheapest cost above 0 of `mean()`: that of a single example may be next to nothing.
+        """
+        check_number("share", share, 0.0, 1.0)
+        if share == 1.0:
+            return self
+        plus = (1.0 - share) * self.mean().cheapest
+        values = frozen(plus + share * self.values)
+        return dataclasses.replace(self, base=self.base._moved(plus, share), values=values)
 
     def scaled(self, factor: float) -> ExamplePenalty:
         """All costs times a positive number."""

@@ -83,10 +83,10 @@ class RulesCosts(Costs):
 
     def mix(self, probs: Tensor) -> Tensor:
         # In double precision: the sum without one's own share is a difference of near equals.
-        weighted = _double(probs) * self.default
+        weighted = in_double(probs) * self.default
         mixed = weighted.sum(-1, keepdim=True) - weighted
         if self.most:
-            extra = _double(probs)[..., self.true] * self.excess
+            extra = in_double(probs)[..., self.true] * self.excess
             mixed = mixed.index_add(-1, self.predicted, extra)
         return mixed.clamp(min=0.0).to(probs.dtype)
 
@@ -135,7 +135,7 @@ class TreeCosts(Costs):
         if not self.n_nodes:
             return probs * 0.0
         # In double precision: masses are differences of cumulative sums.
-        scaled = _double(probs) * self.row_scale
+        scaled = in_double(probs) * self.row_scale
         sums = nn.functional.pad(scaled[..., self.slots].cumsum(-1), (1, 0))
         flow = self.steps * (sums[..., self.last] - sums[..., self.first])
         change = nn.functional.pad(flow, (0, 1)).index_add(-1, self.ends, -flow)
@@ -176,7 +176,7 @@ def _clear(rows: Tensor, own: Tensor) -> Tensor:
     return _write(rows, own, torch.zeros_like(own, dtype=rows.dtype))
 
 
-def _double(probs: Tensor) -> Tensor:
+def in_double(probs: Tensor) -> Tensor:
     """In double precision, where the device has it."""
     return probs.float() if probs.device.type == "mps" else probs.double()
 
@@ -248,7 +248,7 @@ def widened(probs: Tensor) -> Tensor:
     if probs.is_complex():
         raise PenaltyError(f"`probs` must hold real numbers; got {probs.dtype}.")
     if not probs.is_floating_point():
-        return _double(probs)
+        return in_double(probs)
     return probs.float() if probs.dtype.itemsize < 4 else probs
 
 

@@ -122,8 +122,12 @@ class BoostedClassifier(CostMetaEstimator):
         target = positions(y, self.classes_)
         costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
         # Examples to evaluate on have costs of their own, which the means of the classes stand for.
-        self.penalty_ = costs.mean(target) if isinstance(costs, ExamplePenalty) else costs
-        by_code = costs if isinstance(costs, ExamplePenalty) else costs.matrix()
+        by_code: FloatArray | ExamplePenalty
+        if isinstance(costs, ExamplePenalty):
+            self.penalty_ = costs.mean(target, weight=params.get("sample_weight"))
+            by_code = costs
+        else:
+            self.penalty_, by_code = costs, costs.matrix()
         model = self._with_objective(clone(self.estimator), library, by_code)
         weight = _weight(model, target, params)
         self.start_scores_ = boosting.start_scores(

@@ -141,7 +141,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._begin(X.shape[1], rng)
         costs = costs_of(self.penalty, self.classes_, self.classes, given, cost_columns)
         if isinstance(costs, ExamplePenalty):
-            self.penalty_ = costs.mean(target)
+            self.penalty_ = costs.mean(target, weight=weight)
         self.scaler_ = self._new_scaler()
         if self.scaler_ is not None:
             self.scaler_.fit(X[kept], sample_weight=weight[kept])
