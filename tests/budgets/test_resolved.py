@@ -249,6 +249,11 @@ def test_a_verdict_without_examples_says_so() -> None:
     assert str(found) == "car->cat <= 1%: there is no example to judge it by."
 
 
+def test_one_example_prints_as_one() -> None:
+    one = Budget.parse("car->cat <= 1%").resolve(RULES).judge(np.diag([1, 5, 5, 5]), None)
+    assert str(one) == "car->cat <= 1%: kept; 0 of 1 example (0 %)."
+
+
 def test_excess_is_relative_to_the_limit() -> None:
     at = Budget.parse("car->cat <= 3%").resolve(RULES)
     assert at.judge(COUNTS, None).excess == 0

@@ -51,6 +51,14 @@ def test_it_says_what_it_found_and_ends_with_the_path(
     assert found[columns].max(axis=1).mean() < given[columns].max(axis=1).mean() - 0.05
 
 
+def test_one_example_is_one_example(predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (predictions / "one.csv").write_text("truth,prob_no,prob_yes\nno,0.9,0.1\n")
+    assert exit_code(["calibrate", "one.csv", "--out", "c.csv"]) == 0
+    text = capsys.readouterr().out
+    assert "fitted to 1 example of one.csv" in text
+    assert "calibrated on 1 example, too few" in text
+
+
 @pytest.mark.parametrize(
     ("column", "option", "kept"),
     [

@@ -146,6 +146,7 @@ def test_it_is_frozen_pickles_and_becomes_json() -> None:
 def test_it_reads_as_a_table() -> None:
     text = repr(full(resamples=50))
     assert text.startswith("Summary of 400 examples\n  errors ")
+    assert repr(metrics.summary([[1, 0], [0, 0]])).startswith("Summary of 1 example\n")
     assert "  zone_share" in text
     assert "costliest confusions (true -> predicted: count, cost)" in text
     assert "coverage" not in text

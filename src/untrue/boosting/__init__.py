@@ -52,7 +52,7 @@ from untrue import newton, reference
 from untrue.array_types import FloatArray, IntArray
 from untrue.boosting.calls import read_call, read_codes, two_columns
 from untrue.checks import check_choice, check_number
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, counted
 from untrue.losses.registry import MIXED, MixedName
 from untrue.metrics.inputs import check_same_length
 from untrue.metrics.layouts import read_weight
@@ -307,8 +307,9 @@ def _rows(costs: FloatArray | ExamplePenalty, target: IntArray) -> FloatArray:
         return np.asarray(costs[target])
     if len(costs) != len(target):
         raise DataError(
-            f"The costs are of {len(costs):,} examples, but the data have {len(target):,} rows: "
-            "costs of each example go with the rows they were made for (`take` has some of them)."
+            f"The costs are of {counted(len(costs), 'example')}, but the data have "
+            f"{counted(len(target), 'row')}: costs of each example go with the rows they were "
+            "made for (`take` has some of them)."
         )
     return costs.rows(target)
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from untrue.budgets.budget import Budget
+from untrue.errors import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ class Verdict:
         if not self.of:
             return f"{self.budget}: there is no example to judge it by."
         if self.budget.kind == "cost":
-            found = f"an answer costs {self.rate:.3g} on average, in {self.of:,} examples"
+            found = f"an answer costs {self.rate:.3g} on average, in {counted(self.of, 'example')}"
         else:
-            counted = "predictions" if self.budget.kind == "precision" else "examples"
-            found = f"{self.errors:,} of {self.of:,} {counted} ({self.shown(self.rate)})"
+            what = "prediction" if self.budget.kind == "precision" else "example"
+            found = f"{self.errors:,} of {counted(self.of, what)} ({self.shown(self.rate)})"
         if self.confidence is None:
             return f"{self.budget}: {'kept' if self.kept else 'over'}; {found}."
         bounds = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from untrue.cli import options
+from untrue.errors import counted
 
 if TYPE_CHECKING:
     from untrue.tools.auditing.calibration import CalibratedFile
@@ -88,6 +89,6 @@ def finding(found: CalibratedFile) -> str:
         model = "about as sure as it should be, as far as these examples show"
     return (
         f"{found.source}: temperature {found.temperature:.3g} (95 % interval {found.low:.3g} to "
-        f"{found.high:.3g}), fitted to {found.n:,} examples of {found.fitted_to}: the model was "
-        f"{model}"
+        f"{found.high:.3g}), fitted to {counted(found.n, 'example')} of {found.fitted_to}: "
+        f"the model was {model}"
     )

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from untrue.errors import ArgumentError, PenaltyError
+from untrue.errors import ArgumentError, PenaltyError, counted
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.penalty.example_rows import ExampleRows, GivenRows
 from untrue.penalty.tensors import Costs, costs_of
@@ -273,7 +273,7 @@ def example_rows(costs: Tensor | ExamplePenalty | Any, logits: Tensor) -> Costs:
         n = logits.numel() // costs.n_classes
         if len(costs) != n:
             raise ArgumentError(
-                f"`costs` are of {len(costs):,} examples, but `logits` of shape "
+                f"`costs` are of {counted(len(costs), 'example')}, but `logits` of shape "
                 f"{tuple(logits.shape)} are of {n:,}. `costs.take(rows)` has those of a batch."
             )
         return ExampleRows(costs).to(logits.device)

@@ -12,7 +12,7 @@ import numpy as np
 
 from untrue.array_types import ArrayOrTensor, FloatArray
 from untrue.checks import MOST_RESAMPLES, check_count, check_number
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, counted
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, merged, read_confusion
 from untrue.metrics.inputs import Groups, check_scores_shape, read_groups, read_subset
@@ -94,7 +94,7 @@ class Summary:
             shown.pop(hidden, None)
         if not self.abstained:
             del shown["abstained"], shown["coverage"]
-        lines = [f"Summary of {self.n} examples"]
+        lines = [f"Summary of {counted(self.n, 'example')}"]
         for name, value in shown.items():
             number = str(value) if isinstance(value, int) else f"{value:.4g}"
             found = self.intervals.get(name)

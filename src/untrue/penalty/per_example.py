@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_number, is_tensor
-from untrue.errors import PenaltyError
+from untrue.errors import PenaltyError, counted
 from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column
 from untrue.penalty.base import Penalty, Which
@@ -75,7 +75,8 @@ class ExamplePenalty:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"ExamplePenalty({len(self):,} examples, {len(self.true)} cells of {self.base!r})"
+        size = f"{counted(len(self), 'example')}, {counted(len(self.true), 'cell')}"
+        return f"ExamplePenalty({size} of {self.base!r})"
 
     def take(self, rows: Any) -> ExamplePenalty:
         """Those of some examples: a batch, a fold. Indices (or one), a mask or a slice."""
@@ -380,7 +381,7 @@ def _check(table: FloatArray, pairs: Sequence[Pair], source: str | None) -> None
     else:
         rule = TOO_GREAT if np.isfinite(value) else "costs must be finite"
     more = int(bad.any(axis=1).sum()) - 1
-    others = f" ({more:,} more rows like it)" if more else ""
+    others = f" ({counted(more, 'more row')} like it)" if more else ""
     place = f"row {row}" if source is None else f"data row {row + 1} of {source}"
     raise PenaltyError(f"Cost of {pairs[c]!r} in {place} is {value:g}: {rule}{others}.")
 

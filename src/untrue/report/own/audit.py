@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from untrue.array_types import IntArray
+from untrue.errors import counted
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
@@ -209,7 +210,7 @@ def confusions(found: AuditResult) -> Table:
     errors = found.summary.errors
     return Table(
         "The most frequent confusions",
-        f"Of {errors:,} errors." if errors else "There are no errors.",
+        f"Of {counted(errors, 'error')}." if errors else "There are no errors.",
         (
             Column("true"),
             Column("predicted"),

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.decision.calibration import log_probs
-from untrue.errors import ArgumentError, DataError
+from untrue.errors import ArgumentError, DataError, counted
 from untrue.metrics import ece
 from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
 from untrue.tools.reading.tables import whole_table
@@ -131,8 +131,8 @@ def trust(n: int, within: float) -> str | None:
     if within <= TOO_VAGUE:
         return None
     return (
-        f"the probabilities are calibrated on {n:,} examples, too few to trust: how sure the "
-        f"answers are is known to within {within:.0f} points only"
+        f"the probabilities are calibrated on {counted(n, 'example')}, too few to trust: how "
+        f"sure the answers are is known to within {within:.0f} points only"
     )
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.budgets.calibration_set import check_order
 from untrue.decision import decide
-from untrue.errors import ArgumentError, DataError, listed
+from untrue.errors import ArgumentError, DataError, counted, listed
 from untrue.metrics.inputs import are_names, from_booleans, read_labels, read_scores, to_numpy
 from untrue.metrics.layouts import class_rows
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
@@ -115,7 +115,9 @@ def _with_costs(
             )
         costs = costs.per_example(given_columns(costs.columns, given, n))
     if len(costs) != n:
-        raise ArgumentError(f"`penalty` has costs of {len(costs):,} examples; there are {n:,}.")
+        raise ArgumentError(
+            f"`penalty` has costs of {counted(len(costs), 'example')}; there are {n:,}."
+        )
     return replace(read, penalty=costs.mean(read.true), each=costs)
 
 
@@ -138,7 +140,7 @@ def _read_arrays(
     else:
         answers, probs = _array_codes(given, penalty, "data", least=-1), None
     if len(answers) != len(true):
-        raise DataError(f"`data` has {len(answers):,} rows, `y` {len(true):,}.")
+        raise DataError(f"`data` has {counted(len(answers), 'row')}, `y` {len(true):,}.")
     named = Columns("y", None if probs is not None else "data", None)
     return PredictionTable("the data", named, true, answers, probs, penalty, None, ())
 
