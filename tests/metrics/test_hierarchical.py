@@ -64,5 +64,10 @@ def test_a_coarse_answer_is_precise_and_recalls_little() -> None:
 
 
 def test_a_bad_beta_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="`beta` must be a number of at least 0; got -1"):
+    with pytest.raises(ArgumentError, match="`beta` must be at least 0; got -1"):
         metrics.hierarchical_f(np.eye(K, dtype=int), TREE, -1)
+
+
+def test_beta_may_be_a_number_of_numpy() -> None:
+    cm = np.full((K, K), 3)
+    assert metrics.hierarchical_f(cm, TREE, np.float32(2)) == metrics.hierarchical_f(cm, TREE, 2.0)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from untrue.errors import ArgumentError
+from untrue.checks import check_number
 from untrue.hierarchy import Hierarchy
 from untrue.metrics import weights
 from untrue.metrics.answers import AnswersLike, answer_nodes, read_answers
@@ -44,10 +42,9 @@ def hierarchical_f(
     cm: ConfusionLike | AnswersLike, hierarchy: Hierarchy | Actions, beta: float = 1.0
 ) -> float:
     """`(1 + beta^2) P R / (beta^2 P + R)` of hierarchical precision P and recall R."""
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta < np.inf:
-        raise ArgumentError(f"`beta` must be a number of at least 0; got {beta!r}.")
-    whole = 1.0 + beta**2
-    return _share(cm, hierarchy, precision=1.0 / whole, recall=beta**2 / whole)
+    squared = check_number("beta", beta, 0.0) ** 2
+    whole = 1.0 + squared
+    return _share(cm, hierarchy, precision=1.0 / whole, recall=squared / whole)
 
 
 def _share(cm: Any, hierarchy: Hierarchy | Actions, *, precision: float, recall: float) -> float:
