@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,15 @@ def check_classes(
             raise kind(f"Duplicate class name {name!r}.")
         seen.add(name)
     return names
+
+
+def as_whole(name: str) -> str:
+    """The text of a whole number without ".0"; any other text as it is.
+
+    >>> as_whole("1.0"), as_whole("1.5"), as_whole("cat")
+    ('1', '1.5', 'cat')
+    """
+    return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", name)
 
 
 def positions(

@@ -63,8 +63,15 @@ def precision(value: ArrayOrTensor) -> float:
         import torch
 
         return torch.finfo(value.dtype).eps if value.is_floating_point() else 2.0**-52
-    dtype = getattr(value, "dtype", np.dtype(np.float64))
-    return float(np.finfo(dtype).eps) if getattr(dtype, "kind", "") == "f" else 2.0**-52
+    dtype = _number_type(value)
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 2.0**-52
+
+
+def _number_type(value: Any) -> np.dtype[Any]:
+    """The NumPy type of an array, or of the numbers in a column of pandas; of others float64."""
+    dtype = getattr(value, "dtype", None)
+    dtype = getattr(dtype, "numpy_dtype", dtype)
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
 
 
 def in_precision_of(found: Any, given: ArrayOrTensor) -> Any:
@@ -79,8 +86,7 @@ def in_precision_of(found: Any, given: ArrayOrTensor) -> Any:
         half = given.is_floating_point() and given.dtype != torch.float64
         single = half or given.device.type == "mps"
         return (tensor.float() if single else tensor).to(given.device)
-    dtype = getattr(given, "dtype", np.dtype(np.float64))
-    return found.astype(np.float32) if dtype in (np.float16, np.float32) else found
+    return found.astype(np.float32) if _number_type(given) in (np.float16, np.float32) else found
 
 
 def row_blocks(n_rows: int, n_columns: int, values: int | None = None) -> Iterator[slice]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, PenaltyError, listed
+from untrue.hierarchy.names import as_whole
 from untrue.penalty.arrays import no_number, real_numbers
 
 # Before the name of a class, in the name of a column of its probabilities.
@@ -17,7 +18,7 @@ PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
 
 def column_names(table: Any, known: Collection[str] = ()) -> list[str] | None:
     """The classes that a table's columns (pandas, polars, pyarrow) are called after, with a prefix
-    such as prob_ or without; None where they are only numbers.
+    such as prob_ or without; None where they are only numbers. A column 1.0 is that of class 1.
 
     A prefix is part of the names where all of `known`, classes of which some may be left out, are
     columns as they stand.
@@ -29,6 +30,7 @@ def column_names(table: Any, known: Collection[str] = ()) -> list[str] | None:
     if not known or not set(known) <= set(names):
         prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in names)), "")
         names = [name.removeprefix(prefix) for name in names]
+    names = [name if name in known else as_whole(name) for name in names]
     return None if names == [str(i) for i in range(len(names))] else names
 
 
@@ -37,11 +39,13 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
 
     What is no table, columns that are only numbered, and classes that are: by position. Columns 0,
     1, ... of classes that are called so in another order go by name where they are text, and are
-    refused where they are numbers.
+    refused where they are numbers. A single column is that of the second of two classes.
     """
     columns, names = table_columns(probs), column_names(probs, classes)
     if columns is None:
         return probs
+    if len(columns) == 1:
+        _refuse_first_class(str(columns[0]), classes)
     places = [str(i) for i in range(len(columns))]
     if names is None and list(classes) != places and set(classes) == set(places):
         if not all(isinstance(name, str) for name in columns):
@@ -52,13 +56,13 @@ def in_column_order(probs: Any, classes: tuple[str, ...]) -> Any:
             )
         names = places
     if names is None:
-        return _values(probs, columns)
+        return _values(probs, range(len(columns)))
     place = {name: i for i, name in enumerate(names)}
     if len(names) == len(classes) and set(names) == set(classes):
-        return _values(probs, [columns[place[name]] for name in classes])
+        return _values(probs, [place[name] for name in classes])
     known = place.keys() & set(classes)
     if not known and classes == tuple(map(str, range(len(classes)))):
-        return _values(probs, columns)
+        return _values(probs, range(len(columns)))
     absent = next((name for name in classes if name not in place), None)
     what = f"no column of the class {absent!r}" if absent else "more columns than the classes"
     raise ArgumentError(
@@ -96,9 +100,21 @@ def table_columns(table: Any) -> list[Any] | None:
     return None
 
 
-def _values(table: Any, columns: list[Any]) -> npt.NDArray[Any]:
+def _refuse_first_class(column: str, classes: tuple[str, ...]) -> None:
+    names = {column, *(column.removeprefix(prefix) for prefix in PREFIXES)}
+    # A column called 0 alone is one without a name.
+    if len(classes) == 2 and classes[0] in names and column != "0":
+        raise ArgumentError(
+            f"A single column of probabilities is that of the second class, {classes[1]!r}; this "
+            f"one, {column!r}, is called after the first. Give the other, or both."
+        )
+
+
+def _values(table: Any, places: Sequence[int]) -> npt.NDArray[Any]:
+    """The columns at these places, as an array."""
     if hasattr(table, "column_names"):
-        return np.column_stack([table[name].to_numpy() for name in columns])
-    # As it is, if it can be: without a copy.
-    whole = columns == list(table.columns)
-    return (table if whole else table[columns]).to_numpy()  # type: ignore[no-any-return]
+        return np.column_stack([table.column(i).to_numpy() for i in places])
+    # As it is, if it can be: without a copy. By place: booleans, as names, would choose rows.
+    if list(places) != list(range(len(table.columns))):
+        table = table.iloc[:, places] if hasattr(table, "iloc") else table[:, places]
+    return table.to_numpy()  # type: ignore[no-any-return]

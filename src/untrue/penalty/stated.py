@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, PenaltyError, listed, nearest
+from untrue.hierarchy.names import as_whole
 from untrue.penalty.base import Penalty
 from untrue.penalty.builders import Pair
 from untrue.penalty.per_example import ANY, ExamplePenalty, FormulaPenalty
@@ -226,15 +227,6 @@ def name_of(label: Any) -> str:
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)
-
-
-def as_whole(name: str) -> str:
-    """The text of a whole number without ".0"; any other text as it is.
-
-    >>> as_whole("1.0"), as_whole("1.5"), as_whole("cat")
-    ('1', '1.5', 'cat')
-    """
-    return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", name)
 
 
 def is_table(stated: Any) -> bool:

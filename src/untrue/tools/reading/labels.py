@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from untrue.array_types import BoolArray, IntArray
 from untrue.errors import DataError, UntrueWarning, listed, nearest
-from untrue.penalty.stated import as_whole
+from untrue.hierarchy.names import as_whole
 from untrue.tools.reading.tables import where
 
 # Beyond this, floats cannot hold every whole number.
