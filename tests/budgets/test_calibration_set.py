@@ -181,6 +181,16 @@ def test_more_columns_than_labels_ask_for_names(data) -> None:
         control(probs, names, budgets=["*->a <= 12%"])
 
 
+def test_codes_in_another_order_than_the_columns_of_a_table_are_refused(pool, data) -> None:
+    probs, codes = data
+    table = pd.DataFrame(probs, columns=pool.classes).iloc[:, ::-1]
+    with pytest.raises(DataError, match="Give `classes`"):
+        control(table, codes, budgets=BUDGET, penalty=COSTS)
+    rule = control(table, codes, budgets=BUDGET, penalty=COSTS, classes=pool.classes)
+    plain = control(probs, codes, budgets=BUDGET, penalty=COSTS)
+    np.testing.assert_array_equal(rule(table), plain(probs))
+
+
 def test_sorted_names_of_columns_in_another_order_are_refused(pool, data) -> None:
     probs, codes = data
     names = np.array(pool.classes)

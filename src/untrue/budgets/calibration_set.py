@@ -74,7 +74,8 @@ def read_calibration_set(
     check_same_length(probs=scores, target=codes)
     if not len(codes):
         raise DataError("`probs` must hold at least one example; got none.")
-    if named is None:
+    # Names on both sides settle the order. Codes may be in another than that of a table's columns.
+    if named is None or (classes is None and answers == "codes"):
         check_order(scores, codes, names)
     return CalibrationSet(scores, codes, costs, answers)
 
