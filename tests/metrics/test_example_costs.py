@@ -55,6 +55,15 @@ def test_a_paired_change_counts_what_each_example_paid() -> None:
     assert width == pytest.approx(2 * 1.96 * paid.std() / np.sqrt(len(paid)), rel=0.1)
 
 
+def test_the_costliest_kinds_of_error_are_named_once() -> None:
+    cells = metrics.example_cells([0, 0, 1, 0], [1, 1, 0, 2], 3)
+    each = Penalty.equal(3).per_example({(0, 1): [7.0, 8.0, 9.0, 9.0]})
+    rows = [tuple(row) for row in metrics.costliest_confusions(cells, each)]
+    assert rows == [("0", "1", 2, 15.0), ("0", "2", 1, 1.0), ("1", "0", 1, 1.0)]
+    rows = [tuple(row) for row in metrics.costliest_confusions(cells, Penalty.equal(3))]
+    assert rows == [("0", "1", 2, 2.0), ("0", "2", 1, 1.0), ("1", "0", 1, 1.0)]
+
+
 @pytest.mark.parametrize("k", [3, FEW_CLASSES + 2])
 @pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
 def test_a_posterior_goes_by_the_costs_of_its_own_row(k: int, loss: str) -> None:

@@ -28,7 +28,13 @@ from untrue.metrics.answers import (
     answer_costs,
     read_answers,
 )
-from untrue.metrics.confusion import Cells, ConfusionLike, confusion_cells, read_confusion
+from untrue.metrics.confusion import (
+    Cells,
+    ConfusionLike,
+    confusion_cells,
+    merged,
+    read_confusion,
+)
 from untrue.metrics.inputs import (
     Groups,
     check_n_classes,
@@ -326,7 +332,7 @@ def costliest_confusions(cm: ConfusionLike, penalty: Penalty, n: int = 10) -> tu
     left out; equal costs are ordered by count, then by class.
     """
     cells = read_confusion(cm)
-    return costliest_cells(cells, weights.costs(cells, penalty), penalty.classes, n)
+    return costliest_cells(*merged(cells, weights.costs(cells, penalty)), penalty.classes, n)
 
 
 def costliest_cells(
