@@ -38,8 +38,9 @@ def written(folder: Path, text: str, name: str = "tree.csv") -> Path:
         iter(EDGES),
         np.array(EDGES),
         pd.DataFrame(EDGES, columns=["parent", "child"]),
+        pd.DataFrame(EDGES, columns=["Parent", "Child"])[["Child", "Parent"]],
     ],
-    ids=["any order", "an edge twice", "lists", "iterator", "array", "table"],
+    ids=["any order", "an edge twice", "lists", "iterator", "array", "table", "turned table"],
 )
 def test_edges_in_any_shape_make_the_same_tree(edges: Any) -> None:
     tree = Hierarchy.from_edges(edges, classes=["snake", "ray"])
@@ -61,8 +62,19 @@ PLAIN = "".join(f"{parent},{child}\n" for parent, child in EDGES)
         PLAIN.replace(",", " , "),
         PLAIN.replace("animal", '"animal"'),
         PLAIN.rstrip("\n"),
+        "child,parent\n" + "".join(f"{child},{parent}\n" for parent, child in EDGES),
     ],
-    ids=["bare", "header", "BOM", "blank lines", "CRLF", "blanks", "quotes", "no last newline"],
+    ids=[
+        "bare",
+        "header",
+        "BOM",
+        "blank lines",
+        "CRLF",
+        "blanks",
+        "quotes",
+        "no last newline",
+        "turned",
+    ],
 )
 def test_csv_as_people_write_it(text: str, tmp_path: Path) -> None:
     assert Hierarchy.from_csv(written(tmp_path, text)) == TREE
@@ -274,7 +286,7 @@ def test_paths_are_label_columns_a_level(paths: Any) -> None:
 
 
 def test_paths_may_end_early() -> None:
-    for nothing in (None, "", float("nan"), np.nan):
+    for nothing in (None, "", float("nan"), np.nan, pd.NA):
         paths = [("a", "b", "c"), ("a", "d", nothing), ("a", nothing, nothing)]
         tree = Hierarchy.from_paths(paths, classes=["c", "d", "a"])
         assert tree.leaves == ("c", "d")

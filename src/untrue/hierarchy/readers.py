@@ -27,26 +27,34 @@ def rows_of(table: Any) -> Iterable[Any]:
     return rows
 
 
+def edge_rows(table: Any) -> Iterable[Any]:
+    """(parent, child) rows; a table with columns called so goes by these names."""
+    names = [str(name).strip().lower() for name in getattr(table, "columns", ())]
+    rows = rows_of(table)
+    return (row[::-1] for row in rows) if names == ["child", "parent"] else rows
+
+
 def csv_edges(path: Path) -> Iterator[Edge]:
     reader = csv.reader(
         io.StringIO(read_text(path, HierarchyError), newline=""), skipinitialspace=True
     )
-    first = True
+    first, turned = True, False
     with reading(path, "CSV", HierarchyError):
         for row in reader:
             cells = [cell.strip() for cell in row]
             if not any(cells):
                 continue
-            header = first and [cell.lower() for cell in cells] == ["parent", "child"]
+            names = [cell.lower() for cell in cells] if first else []
             first = False
-            if header:
+            if sorted(names) == ["child", "parent"]:
+                turned = names[0] == "child"
                 continue
             if len(cells) != 2 or not all(cells):
                 raise HierarchyError(
                     f"line {reader.line_num}: expected two names separated by a comma, "
                     f"parent,child; got {','.join(row)!r}."
                 )
-            yield cells[0], cells[1]
+            yield (cells[1], cells[0]) if turned else (cells[0], cells[1])
 
 
 def json_edges(path: Path) -> Iterable[Edge]:
@@ -140,8 +148,10 @@ def path_edges(paths: Iterable[Sequence[str | None]]) -> Iterator[Edge]:
 
 
 def _missing(label: Any) -> bool:
-    """None, an empty string, or the NaN that tables put into empty cells."""
-    return label is None or (isinstance(label, str) and not label) or label != label
+    """None, an empty string, or the NaN or NA that tables put into empty cells."""
+    if isinstance(label, str):
+        return not label
+    return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def _with_root(edges: Sequence[Hung]) -> Iterator[Edge]:

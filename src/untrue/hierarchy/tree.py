@@ -104,12 +104,16 @@ class Hierarchy:
     def from_edges(
         cls, edges: Iterable[tuple[str, str]], *, classes: Sequence[str] | None = None
     ) -> Hierarchy:
-        """From (parent, child) pairs in any order, or a table of two such columns."""
+        """From (parent, child) pairs in any order, or a table of two such columns.
+
+        Columns called parent and child go by these names.
+        """
         return cls(edges, classes)
 
     @classmethod
     def from_csv(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Hierarchy:
-        """From a CSV file of two columns, `parent,child`; a header of those words is skipped."""
+        """From a CSV file of two columns, `parent,child`, or with these words as a header in the
+        order that it says."""
         with _naming(path):
             return cls(readers.csv_edges(as_path(path)), classes)
 
@@ -259,7 +263,7 @@ def _naming(path: str | Path) -> Iterator[None]:
 def _read_edges(edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
     """Child -> parent (None for what never is a child), in order of first appearance as a child."""
     parent_of: dict[str, str | None] = {}
-    for edge in readers.rows_of(edges):
+    for edge in readers.edge_rows(edges):
         if not isinstance(edge, (tuple, list, np.ndarray)) or len(edge) != 2:
             raise HierarchyError(f"An edge is a (parent, child) pair; got {edge!r}.")
         parent, child = edge
