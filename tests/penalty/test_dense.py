@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -33,8 +34,9 @@ def spoilt(i: int, j: int, cost: float) -> Any:
         np.array(GOOD, dtype=object),
         [[Decimal(cost) for cost in row] for row in GOOD],
         torch.tensor(GOOD),
+        torch.tensor(GOOD, dtype=torch.bfloat16, requires_grad=True),
     ],
-    ids=["lists", "tuples", "array", "float32", "uint8", "objects", "decimals", "tensor"],
+    ids=["lists", "tuples", "array", "float32", "uint8", "objects", "decimals", "tensor", "half"],
 )
 def test_numbers_of_any_type_are_taken(matrix: Any) -> None:
     p = DensePenalty(NAMES, matrix)
@@ -66,12 +68,13 @@ def test_booleans_are_a_zone() -> None:
         ([[0.0, 1.0], [1.0, 0.0]], r"matrix has shape \(2, 2\), but 3 classes are named"),
         ([0.0, 1.0, 2.0], r"matrix has shape \(3,\), but 3 classes are named"),
         ([[0, 1, 2], [3, 0], [5, 6, 0]], "table of numbers: its rows differ in length"),
+        (pd.DataFrame(GOOD, dtype="Int64").replace(6, pd.NA), "real numbers; row 2 holds <NA>"),
         ([["0", "1", "2"]] * 3, "must hold real numbers; got <U1"),
         (np.array([["0", 1, 2]] * 3, dtype=object), "must hold real numbers; got object"),
         ([[0, 1j, 2]] * 3, "must hold real numbers; got complex128"),
         (np.zeros((3, 3), dtype="m8[s]"), r"must hold real numbers; got timedelta64\[s\]"),
         ([[0, 10**400, 2]] * 3, "table of numbers: .* too large"),
-        ([[0, {}, 2]] * 3, "table of numbers: "),
+        ([[0, {}, 2]] * 3, "must hold real numbers; row 0 holds {}"),
         ([[0, None, 2], [3, 0, 4], [5, 6, 0]], r"predicting 'dog' for 'cat' .* is nan"),
     ],
 )

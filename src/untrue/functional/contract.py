@@ -260,7 +260,7 @@ def as_penalty(penalty: Penalty | Any) -> Penalty:
             "example. Make the loss with `penalty.base`; BilinearLoss and LogBilinearLoss take "
             "those of a batch in the call: `loss(logits, target, costs=penalty.take(rows))`."
         )
-    return Penalty.from_matrix(penalty.detach().cpu() if isinstance(penalty, Tensor) else penalty)
+    return Penalty.from_matrix(penalty)
 
 
 def example_rows(costs: Tensor | ExamplePenalty | Any, logits: Tensor) -> Costs:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import FloatArray
+from untrue.checks import is_tensor
 from untrue.errors import PenaltyError
 
 # Losses are computed in single precision, which ends at 3.4e38: room for sums over many classes,
@@ -27,12 +28,20 @@ def frozen(array: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
 
 def real_numbers(values: Any, what: str) -> FloatArray:
     """As float64, copied only where needed. Anything but a table of real numbers is refused."""
+    if is_tensor(values):
+        values = values.detach().cpu()
+        values = values.double() if values.is_floating_point() else values
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O" and not any(isinstance(cell, str) for cell in array.flat):
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         ragged = "inhomogeneous" in str(error)
+        bad = None if ragged else no_number(np.asarray(values, dtype=object))
+        if bad is not None:
+            raise PenaltyError(
+                f"{what} must hold real numbers; row {bad[0]} holds {bad[1]!r}."
+            ) from None
         problem = "its rows differ in length." if ragged else error
         raise PenaltyError(f"{what} must be a table of numbers: {problem}") from None
     if array.dtype.kind not in "biuf":

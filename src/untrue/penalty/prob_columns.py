@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, PenaltyError, listed
 from untrue.hierarchy.names import as_whole
-from untrue.penalty.arrays import no_number, real_numbers
+from untrue.penalty.arrays import real_numbers
 
 # Before the name of a class, in the name of a column of its probabilities.
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
@@ -78,17 +78,12 @@ def real_probs(probs: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
     and the error names its row.
     """
     given = in_column_order(probs, classes)
-    kind = given.dtype.kind if isinstance(given, np.ndarray) else ""
-    if kind == "f" and given is probs:
-        return np.asarray(given)
-    bad = no_number(given) if kind == "O" else None
-    if bad is None:
-        array = np.asarray(given) if kind == "f" else real_numbers(given, "`probs`")
-        missing = np.isnan(np.atleast_2d(array)).any(axis=-1)
-        if not missing.any():
-            return array
-        bad = int(np.argmax(missing)), float("nan")
-    raise PenaltyError(f"`probs` must hold real numbers; row {bad[0]} holds {bad[1]!r}.")
+    floats = isinstance(given, np.ndarray) and given.dtype.kind == "f"
+    array = np.asarray(given) if floats else real_numbers(given, "`probs`")
+    if array is not probs and np.isnan(array).any():
+        row = int(np.argmax(np.isnan(np.atleast_2d(array)).any(axis=-1)))
+        raise PenaltyError(f"`probs` must hold real numbers; row {row} holds nan.")
+    return array
 
 
 def table_columns(table: Any) -> list[Any] | None:
