@@ -135,3 +135,12 @@ def test_probabilities_of_half_precision_are_taken_as_their_measure_takes_them(d
     found = bootstrap(ece, probs, true, resamples=20)
     assert found.value == ece(probs, true)
     assert found.low < found.high
+
+
+def test_a_table_whose_columns_have_names_is_refused_since_only_its_numbers_are_drawn() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"b": [0.9, 0.2], "a": [0.1, 0.8]})
+    with pytest.raises(ArgumentError, match=r"`data\[0\]` is a table, .* by position"):
+        bootstrap(ece, table, [1, 0], resamples=2)
+    plain = pd.DataFrame(table[["a", "b"]].to_numpy())
+    assert bootstrap(ece, plain, [1, 0], resamples=2).value == pytest.approx(0.15)

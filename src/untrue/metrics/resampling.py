@@ -17,6 +17,7 @@ from untrue.metrics.inputs import BLOCK_VALUES, check_same_length, to_numpy
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
+from untrue.penalty.prob_columns import table_columns
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
@@ -62,6 +63,13 @@ def bootstrap(
         for i, drawn in enumerate(draws):
             values[i] = measure(drawn)
         return percentile_interval(float(measure(cells)), values, confidence)
+    for i, given in enumerate(data):
+        columns = table_columns(given) or []
+        if len(columns) > 1 and columns != list(range(len(columns))):
+            raise ArgumentError(
+                f"`data[{i}]` is a table, whose columns would be taken by position. Give an array, "
+                "its columns in the order of the classes: table[classes].to_numpy()."
+            )
     # Measures check probabilities by the precision they came in, which an array would not show.
     arrays = [array if _is_half(array) else to_numpy(array) for array in data]
     if any(array.ndim == 0 for array in arrays):
