@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.storage.conftest import entry, execute
+from tests.storage.conftest import FEW, entry, execute
 
 from untrue.storage import Storage, StorageError
 
@@ -30,6 +30,29 @@ def test_a_reader_makes_nothing(path: Path) -> None:
     with pytest.raises(StorageError, match=r"There is no file .*results\.sqlite\."):
         Storage.read(path)
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_reader_leaves_the_folder_as_it_was(filled: Path) -> None:
+    before = filled.read_bytes()
+    with Storage.read(filled) as reader:
+        assert len(reader.entries("run")) == FEW
+        with pytest.raises(StorageError, match="readonly"):
+            reader.put(entry(FEW))
+    assert filled.read_bytes() == before
+    assert list(filled.parent.iterdir()) == [filled]
+
+
+def test_readers_that_end_before_or_after_a_writer_take_nothing_from_it(filled: Path) -> None:
+    with Storage.read(filled) as reader, Storage.write(filled) as writer:
+        writer.put(entry(FEW))
+        assert len(reader.entries("run")) == FEW + 1
+        reader.close()
+        writer.put(entry(FEW + 1))
+        later = Storage.read(filled)
+        assert len(later.entries("run")) == FEW + 2
+    assert len(later.entries("run")) == FEW + 2
+    later.close()
+    assert list(filled.parent.iterdir()) == [filled]
 
 
 def test_a_file_that_a_writer_has_just_made_is_empty(path: Path) -> None:

@@ -106,16 +106,18 @@ class Storage:
 
     @classmethod
     def read(cls, path: str | Path, *, other: str = OTHER) -> Self:
-        """Open for reading only; nothing is made or changed."""
+        """Open for reading only: entries stay as they are, and nothing is left beside the file."""
         path = Path(path)
         if not path.is_file():
             raise StorageError(f"There is no file {path}.")
-        # A read-only folder cannot hold the write-ahead log's index, so the file is then read as
-        # it is; with a log beside it the first mode must work, or its entries would be missed.
+        # SQLite makes the files of its write-ahead log for a reader, too; only a connection that
+        # may write (mode=rw) takes them away when it is the last to close.
+        # A read-only folder cannot hold the index, so the file is then read as it is; with a log
+        # beside it the first mode must work, or its entries would be missed.
         address = path.resolve().as_uri()
         logged = path.with_name(f"{path.name}-wal").exists()
         try:
-            db = _reading(f"{address}?mode=ro")
+            db = _reading(f"{address}?mode=rw")
         except ERRORS as error:
             if logged or not isinstance(error, sqlite3.OperationalError):
                 raise StorageError(f"Cannot read {path}: {reason(error)}. {other}") from error
@@ -303,9 +305,10 @@ def _not_the_file(error: Exception) -> bool:
 
 
 def _reading(address: str) -> sqlite3.Connection:
-    """A connection that was seen to read."""
+    """A connection that changes no entry, and was seen to read."""
     db = sqlite3.connect(address, uri=True, timeout=PATIENCE_SECONDS, isolation_level=None)
     try:
+        db.execute("PRAGMA query_only = ON")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except ERRORS:
         db.close()
