@@ -304,6 +304,19 @@ def test_columns_need_no_prefix_where_the_truth_names_the_classes(
     assert list(first.classes) == sorted(second.classes)
 
 
+def test_what_looks_like_a_prefix_is_part_of_the_names_where_the_truth_has_it(folder: Path) -> None:
+    for name in ("known", "new"):
+        whole = pd.read_csv(f"{name}.csv").rename(columns=lambda name: name.replace("prob_", "p_"))
+        whole.assign(truth="p_" + whole["truth"]).to_csv(f"{name}.csv", index=False)
+    budget = "p_tumour->p_benign <= 6%"
+    assert control("known.csv", "--budget", budget, "--out", "rule.json") == 0
+    assert DecisionRule.load("rule.json").classes == ("p_tumour", "p_cyst", "p_benign")
+    assert exit_code(["decide", "rule.json", "new.csv", "--out", "decided.csv"]) == 0
+    decided = pd.read_csv("decided.csv")
+    assert (decided["decided"] == decided["truth"]).mean() > 0.7
+    assert exit_code(["audit", "decided.csv", "--rule", "rule.json"]) == 0
+
+
 @pytest.mark.parametrize("name", ["score", "prob", "y_prob"])
 def test_a_single_column_is_that_of_the_second_class(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]

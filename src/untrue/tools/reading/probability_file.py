@@ -99,6 +99,8 @@ def read_probabilities(
     names = class_names(names, label_names, beside=column_ends(columns, probs))
     if classes is None:
         classes = _two_classes(columns[0], of_single or names, file, notes)
+    elif known is None and names and set(names) <= set(columns):
+        classes = columns  # what looks like a prefix is part of the names
     true = None
     if column is not None and numbers is not None:
         true = positions(numbers, names, classes, column=column, source=str(path))
