@@ -33,19 +33,24 @@ from untrue.tools.fitting.learners import (
 from untrue.tools.fitting.link import Link, class_probs, many_outside
 from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
-from untrue.tools.fitting.setup import PLAIN, choose, labels_of, prepare, training_costs
+from untrue.tools.fitting.setup import (
+    PLAIN,
+    choose,
+    labels_of,
+    large_costs,
+    prepare,
+    training_costs,
+)
 from untrue.tools.fitting.start import StartModel, read_start, rows_digest
 from untrue.tools.reading.labels import answer_labels, warn_of_absent
 from untrue.tools.reading.opening import as_source
-from untrue.tools.reading.row_costs import source_costs, training_scale
+from untrue.tools.reading.row_costs import source_costs
 from untrue.tools.reading.sources import Preprocessing, Source, label_column
 from untrue.training import Settings
 from untrue.training.progress import Progress
 from untrue.training.splits import Split, split_by_share
 
 LOSSES = (*registry.MIXED, PLAIN)
-# Mean cost of a mistake from which costs, where they are stated by class, are too large for alpha.
-LARGE_COST = 10.0
 
 
 def fit(
@@ -249,7 +254,7 @@ def _fit_variant(
     labels = task.labels[parts.validation]
     logits, outside = link.read(scores_of(inputs[parts.validation]), held)
     # Its warning counts frames: it points at the caller of `fit` from one call below `fit`.
-    scale = _scale_note(task)
+    scale = tuple(f"{note}, or take a far smaller --alpha" for note in large_costs(task))
     temperature = softmax_temperature(name, logits, labels, *scale)
     doubts = (*scale, *_doubts(logits, outside, labels, link.alpha))
     scores = scores_of(inputs[parts.test])
@@ -285,23 +290,6 @@ def _training_record(
     if start is not None:
         record["start_from"] = start.record()
     return record
-
-
-def _scale_note(task: FitTask) -> tuple[str, ...]:
-    """A note on costs so large, in money say, that they drown the cross-entropy at any alpha.
-
-    Costs of each example are scaled for training (`training_costs`).
-    """
-    if task.loss == PLAIN or task.alpha == 0 or not isinstance(task.penalty, Penalty):
-        return ()
-    mean = 1 / training_scale(task.penalty, task.labels[task.parts.train])
-    if mean <= LARGE_COST:
-        return ()
-    return (
-        f"a mistake costs {mean:,.0f} on average, far from 1, so that hardly anything but costs "
-        f"is left in the loss: divide all costs by about {float(f'{mean:.1g}'):,.0f}, or take a "
-        "far smaller --alpha",
-    )
 
 
 def _doubts(logits: FloatArray, outside: float, labels: IntArray, alpha: float) -> tuple[str, ...]:

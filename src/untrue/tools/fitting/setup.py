@@ -14,13 +14,15 @@ from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.losses import registry
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.penalty.stated import formulas_over, named_for, penalty_over, sorted_labels
-from untrue.tools.fitting.learners import BoosterSettings, Choice, Learner, choose_model
+from untrue.tools.fitting.learners import BoosterSettings, Choice, FitTask, Learner, choose_model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.row_costs import RowCosts, training_scale
 from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
 from untrue.training import Settings, suited_to
 
 PLAIN = registry.CROSS_ENTROPY
+# Mean cost of a mistake from which costs, where they are stated by class, are too large for alpha.
+LARGE_COST = 10.0
 
 
 def choose(
@@ -91,6 +93,22 @@ def training_costs(
     penalty = rows.examples.take(train).mean(labels[train])
     scale = training_scale(penalty, labels[train])
     return penalty, rows.examples.scaled(scale), scale
+
+
+def large_costs(task: FitTask) -> tuple[str, ...]:
+    """A note on costs so large, in money say, that they drown the cross-entropy at any alpha.
+
+    Costs of each example are scaled for training (`training_costs`).
+    """
+    if task.loss == PLAIN or task.alpha == 0 or not isinstance(task.penalty, Penalty):
+        return ()
+    mean = 1 / training_scale(task.penalty, task.labels[task.parts.train])
+    if mean <= LARGE_COST:
+        return ()
+    return (
+        f"a mistake costs {mean:,.0f} on average, far from 1, so that hardly anything but costs "
+        f"is left in the loss: divide all costs by about {float(f'{mean:.1g}'):,.0f}",
+    )
 
 
 def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalty | FormulaPenalty]:

@@ -17,7 +17,7 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.learners import FitTask, Learner, softmax_temperature
 from untrue.tools.fitting.link import Link, class_probs
-from untrue.tools.fitting.setup import PLAIN
+from untrue.tools.fitting.setup import PLAIN, large_costs
 from untrue.tools.tuning.parts import Parts
 from untrue.tools.tuning.record import Record, TrainedOutputs, key_of
 from untrue.training.progress import Progress
@@ -208,17 +208,14 @@ def train_task(
     learner, inputs, labels = shared
     started = time.perf_counter()
     part = task.part
-    fitted = learner.train(
-        FitTask(task.loss, task.penalty, task.alpha, inputs, labels, part),
-        seed=task.seed,
-        on_progress=report,
-    )
+    wanted = FitTask(task.loss, task.penalty, task.alpha, inputs, labels, part)
+    fitted = learner.train(wanted, seed=task.seed, on_progress=report)
     predictor = fitted.predictor
     link, each = link_of(task.loss, task.alpha, task.penalty, part.validation)
     watched = link.logits(predictor.logits(inputs[part.validation]), each)
     return TrainedOutputs(
         task.name,
-        softmax_temperature(task.name, watched, labels[part.validation]),
+        softmax_temperature(task.name, watched, labels[part.validation], *large_costs(wanted)),
         predictor.logits(inputs[part.test]).astype(np.float32),
         predictor.content() if task.weights else None,
         predictor.description() if task.weights else {},
