@@ -140,6 +140,10 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
             ["wine.csv", "--target", "wine", "--ignore", "ash,wine"],
             "`ignore` (--ignore) names 'wine', the column to learn",
         ),
+        (
+            ["wine.csv", "--target", "wine", "--ignore", "wine", "--ignore", "ash"],
+            "`ignore` (--ignore) names 'wine', the column to learn",
+        ),
         (["wine.csv", "--target", "wine", "--alpha", "2"], "`--alpha` must lie in [0, 1]; got 2.0"),
         (["wine.csv", "--target", "wine", "--epochs", "0"], "`--epochs` must be at least 1; got 0"),
         (

@@ -246,9 +246,9 @@ class Reading:
     """How a person's own data are read."""
 
     classes: Classes = None
-    ignore: Annotated[str | None, reading("Columns to leave out.", metavar="COLS")] = None
+    ignore: Annotated[list[str] | None, reading("Columns to leave out.", metavar="COLS")] = None
     categorical: Annotated[
-        str | None, reading("Columns of numbers to treat as categories.", metavar="COLS")
+        list[str] | None, reading("Columns of numbers to treat as categories.", metavar="COLS")
     ] = None
     delimiter: Delimiter = None
     image_size: Annotated[

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterable
 
 from untrue.errors import ArgumentError
 
@@ -37,8 +39,24 @@ def split_names(text: str, what: str = "Class names") -> list[str]:
     return names
 
 
-def split_columns(text: str | None) -> list[str]:
-    """Column names; none for None, and for an empty text the column that has an empty name."""
-    if not text:
-        return [] if text is None else [""]
-    return split_names(text, "Column names")
+def in_shell(name: str) -> str:
+    """A name as a shell takes it after an option for a list of names.
+
+    >>> print(in_shell("id"), in_shell("weight, kg"))
+    id '"weight, kg"'
+    """
+    plain = not (set(name) & set(',"\n')) and name == name.strip()
+    return shlex.quote(name if plain else '"' + name.replace('"', '""') + '"')
+
+
+def split_columns(texts: Iterable[str] | None) -> list[str]:
+    """Column names of an option that may be repeated; an empty text is the column without a name.
+
+    >>> split_columns(["a, b", "c"])
+    ['a', 'b', 'c']
+    """
+    return [
+        name
+        for text in texts or ()
+        for name in (split_names(text, "Column names") if text else [""])
+    ]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, DataError, UntrueWarning, listed
 from untrue.optional import need
+from untrue.tools.name_lists import in_shell
 from untrue.tools.reading.tables import (
     PURPOSE,
     Kind,
@@ -204,7 +205,7 @@ def _find_schema(
             if types.is_integer(kind) and _counts_rows(column):
                 warnings.warn(
                     f"column {name!r} holds another whole number in every row; if it only names "
-                    f"the rows, leave it out: --ignore {name!r}",
+                    f"the rows, leave it out: --ignore {in_shell(name)}",
                     UntrueWarning,
                     stacklevel=3,
                 )
@@ -303,8 +304,8 @@ def _check_no_slip(words: Words, name: str, file: TableFile) -> None:
     row = int(np.argmax(np.append(~numeric, False)[words.codes]))
     raise DataError(
         f"{file.path}: {where(row, name)} is {words.values[words.codes[row]]!r} in a column of "
-        f"numbers. Correct it, or use --categorical {name!r} to take its values as names, or "
-        f"--ignore {name!r}."
+        f"numbers. Correct it, or use --categorical {in_shell(name)} to take its values as names, "
+        f"or --ignore {in_shell(name)}."
     )
 
 
@@ -317,7 +318,7 @@ def _check_no_comma(words: Words, name: str, file: TableFile) -> None:
         raise DataError(
             f"{file.path}, column {name!r}: numbers are written with a comma, such as "
             f"{commas[0]!r}; write them {way}. If they are categories: --categorical "
-            f"{name!r}."
+            f"{in_shell(name)}."
         )
 
 
