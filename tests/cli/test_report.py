@@ -61,6 +61,10 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
             lambda p: _file(p / "runs.sqlite", b"no database at all, but long enough to look"),
             "not a database",
         ),
+        (
+            lambda p: _file(p / "runs.sqlite", b"") / "runs.sqlite",
+            "runs.sqlite is a file; name the folder that `untrue run` or `untrue compare` made.",
+        ),
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(make, expected: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -63,8 +63,13 @@ class Store:
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
-        """Open for reading only; nothing is made or changed."""
+        """Open for reading only: entries stay as they are, and nothing is left beside the file."""
         path = Path(directory) / FILE
+        if Path(directory).is_file():
+            raise StorageError(
+                f"{directory} is a file; name the folder that `untrue run` or `untrue compare` "
+                "made."
+            )
         if not path.is_file():
             raise StorageError(
                 f"No results in {directory}: {FILE} is not there. "

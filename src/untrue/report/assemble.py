@@ -66,7 +66,8 @@ def report(
     as it is.
     """
     place = Path(directory if out is None else out)
-    check_can_make(place)
+    if out is not None:
+        check_can_make(place)
     with Store.read(directory) as store:
         sweeps = collect(store)
         planned = {config.run_id for sweep in sweeps for config in sweep.sweep.configs}
