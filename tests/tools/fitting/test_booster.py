@@ -93,11 +93,11 @@ def test_costs_act_in_training(patients_csv: Path, patient_costs: Penalty) -> No
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_a_class_without_a_training_example_starts_as_one_that_has_one(library: str) -> None:
     learner = booster_learner(library, BoosterSettings(rounds=1), 3, 1, ())
-    parts = Split(np.arange(8), np.arange(8, 10), np.arange(0))
-    inputs, labels = np.arange(10.0)[:, None], np.array([0] * 6 + [1] * 2 + [0, 1])
+    parts = Split(np.arange(80), np.arange(80, 82), np.arange(0))
+    inputs, labels = np.arange(82.0)[:, None], np.array([0] * 59 + [1] * 21 + [0, 1])
     task = FitTask("cross-entropy", Penalty.from_ordinal(3), 0.5, inputs, labels, parts)
     start = learner.train(task, seed=0).predictor.start
-    np.testing.assert_allclose(np.exp(start), np.array([7, 3, 1]) / 11)
+    np.testing.assert_allclose(np.exp(start), np.array([60, 22, 1]) / 83)
 
 
 def test_trees_by_costs_and_the_least_cost_decision_do_not_answer_one_class(
@@ -183,8 +183,8 @@ def test_both_models_learn_from_the_same_bins(
 
 def test_a_learner_that_is_sent_elsewhere_leaves_its_data_behind() -> None:
     learner = booster_learner("lightgbm", BoosterSettings(rounds=2), 2, 1, ())
-    inputs, labels = np.arange(80, dtype=np.float32)[:, None], np.arange(80) // 40
-    parts = Split(np.arange(0, 80, 2), np.arange(1, 80, 4), np.arange(3, 80, 4))
+    inputs, labels = np.arange(160, dtype=np.float32)[:, None], np.arange(160) // 80
+    parts = Split(np.arange(0, 160, 2), np.arange(1, 160, 4), np.arange(3, 160, 4))
     task = FitTask("cross-entropy", Penalty.from_ordinal(2), 0.0, inputs, labels, parts)
     learner.train(task, seed=0)
     assert learner.last.sets is not None
@@ -202,3 +202,14 @@ def test_values_that_were_let_go_are_read_again(patients_csv: Path, patient_cost
     assert len(source) == len(numbers)
     np.testing.assert_array_equal(source.features.numbers, numbers)
     np.testing.assert_array_equal(source.features.text, text)
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "bilinear"])
+def test_columns_that_no_tree_can_split_are_named_as_such(
+    tmp_path: Path, loss: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{i},7,{i % 2}" for i in range(40)]
+    (tmp_path / "few.csv").write_text("\n".join(["number,constant,y", *rows]))
+    with pytest.raises(DataError, match=r"No column splits the 27 examples .* --model linear"):
+        untrue.fit(tmp_path / "few.csv", target="y", loss=loss, penalty=Penalty.equal(["0", "1"]))
+    assert "LightGBM" not in "".join(capfd.readouterr())

@@ -68,8 +68,8 @@ def test_probabilities_in_a_table_are_read_by_the_names_of_its_columns() -> None
 def test_labels_of_pandas_that_may_have_gaps_are_whole_numbers_and_booleans(
     kind: str, names: tuple[str, ...], answer: object
 ) -> None:
-    x = np.arange(60.0)[:, None]
-    y = pd.Series(np.arange(60) > 20).astype(kind)
+    x = np.arange(100.0)[:, None]
+    y = pd.Series(np.arange(100) > 30).astype(kind)
     for data in (x, pd.DataFrame(x, columns=["age"])):
         found = untrue.fit(data, y, loss="cross-entropy", model="lightgbm", rounds=5)
         assert found.model.classes == names

@@ -264,7 +264,7 @@ def test_a_column_without_any_value_is_warned_of(
 
 
 def test_an_empty_column_of_an_array_is_warned_of_by_its_number() -> None:
-    x, y = np.arange(60.0).reshape(30, 2), np.arange(30) > 10
+    x, y = np.arange(200.0).reshape(100, 2), np.arange(100) > 30
     found = fit(x, y, loss="cross-entropy", model="lightgbm", rounds=3)
     with pytest.warns(UntrueWarning, match="column 'x1', which the model learned from, is empty"):
-        found.predict(np.column_stack([x[:, 0], np.full(30, np.nan)]))
+        found.predict(np.column_stack([x[:, 0], np.full(100, np.nan)]))

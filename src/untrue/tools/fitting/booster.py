@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
-from untrue.errors import counted
+from untrue.errors import DataError, counted
 from untrue.losses.registry import CROSS_ENTROPY, MixedName
 from untrue.machine import threads
 from untrue.optional import import_library, missing
@@ -31,6 +31,9 @@ from untrue.tools.fitting.learners import BoosterSettings, FitTask, Fitted, Tell
 from untrue.training.progress import History
 
 FILES = {"lightgbm": "booster.txt", "xgboost": "booster.json"}
+# What LightGBM needs to know of a data set, too: a data set drops columns that cannot be split so.
+LEAST_IN_LEAF = 20
+DATA_PARAMS = {"min_data_in_leaf": LEAST_IN_LEAF, "verbosity": -1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,8 +236,8 @@ def _train_lightgbm(
         "deterministic": True,
         "force_row_wise": True,
         "num_threads": threads(),
-        "verbosity": -1,
         "metric": "none",
+        **DATA_PARAMS,
     }
     chosen = list(learner.categorical)
 
@@ -245,6 +248,7 @@ def _train_lightgbm(
             weight=None if weights is None else weights[rows],
             categorical_feature=chosen,
             reference=reference,
+            params=DATA_PARAMS,
         ).construct()
 
     def both() -> tuple[Any, Any]:
@@ -252,6 +256,12 @@ def _train_lightgbm(
         return train, data(parts.validation, train)
 
     train, watched = learner.last.get(task.inputs, task.labels, parts, weights, make=both)
+    if not any(train.feature_num_bin(column) for column in range(learner.width)):
+        raise DataError(
+            f"No column splits the {counted(len(parts.train), 'example')} to learn from into parts "
+            f"of at least {LEAST_IN_LEAF}, as LightGBM does. Give more examples or other columns, "
+            "or take another model: --model linear (in Python, `model`)."
+        )
     for held, rows in ((train, parts.train), (watched, parts.validation)):
         held.set_init_score(np.tile(start, (len(rows), 1)))
 
