@@ -9,7 +9,8 @@ never hold k x k numbers. `ExamplePenalty` has costs of each example in some cel
 from untrue.penalty.actions import Actions
 from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
-from untrue.penalty.per_example import ExamplePenalty, FormulaPenalty
+from untrue.penalty.formula_penalty import FormulaPenalty
+from untrue.penalty.per_example import ExamplePenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 

@@ -179,9 +179,9 @@ class Penalty(ABC):
         Values are (N,) numbers, or formulas of `columns` (a dict of arrays, or a table), such as
         "0.2 * amount + 5". The answer "*" stands for every other class. See `ExamplePenalty`.
         """
-        from untrue.penalty import per_example
+        from untrue.penalty import example_cells
 
-        return per_example.per_example(self, cells, columns)
+        return example_cells.per_example(self, cells, columns)
 
     # Files
 

@@ -20,7 +20,7 @@ from untrue.input_files import LARGEST_TEXT
 from untrue.penalty.base import Penalty
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.files import by_suffix
-from untrue.penalty.per_example import FormulaPenalty
+from untrue.penalty.formula_penalty import FormulaPenalty
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 

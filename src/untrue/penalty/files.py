@@ -24,7 +24,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.input_files import read_json, read_text, read_toml, reading, with_path
 from untrue.penalty import builders
 from untrue.penalty.base import Penalty, check_classes
-from untrue.penalty.per_example import FormulaPenalty
+from untrue.penalty.formula_penalty import FormulaPenalty
 from untrue.penalty.tree import TreePenalty
 
 T = TypeVar("T")

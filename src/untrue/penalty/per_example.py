@@ -2,8 +2,7 @@
 
 `penalty.per_example({("fraud", "legitimate"): amounts})` is an `ExamplePenalty`: a penalty, some of
 whose cells have a cost of their own for each example. It holds N numbers for each different
-column of costs, and never N x k x k. A `FormulaPenalty` states it by columns of data that come
-later, as a file does: `cost = "0.2 * amount + 5"`.
+column of costs, and never N x k x k.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,16 +19,11 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError, counted
-from untrue.input_files import as_path
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column
+from untrue.penalty.arrays import frozen
 from untrue.penalty.base import Penalty, Which
-from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.dense import DensePenalty
-from untrue.penalty.formulas import CostFormula
 from untrue.penalty.prob_columns import real_probs
 from untrue.penalty.rules import RulesPenalty
-
-ANY = "*"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -217,173 +209,6 @@ class ExamplePenalty:
                 f"are of; got shape {labels.shape}."
             )
         return labels
-
-
-@dataclasses.dataclass(frozen=True)
-class FormulaPenalty:
-    """A penalty with costs by formulas of the data's columns; `per_example(table)` resolves it.
-
-    >>> costs = FormulaPenalty(
-    ...     Penalty.from_rules(["fraud", "legitimate"], {}),
-    ...     {("fraud", "legitimate"): "0.2 * amount + 5"},
-    ... )
-    >>> costs.columns
-    ('amount',)
-    >>> costs.per_example({"amount": [10.0, 100.0]}).penalty(1).cost("fraud", "legitimate")
-    25.0
-    """
-
-    base: Penalty
-    formulas: Mapping[Pair, str]
-
-    def __post_init__(self) -> None:
-        pairs = list(self.formulas)
-        object.__setattr__(self, "formulas", dict(self.formulas))
-        _cells(pairs, self.base.classes)
-        for pair, text in self.formulas.items():
-            if not CostFormula.parse(text).columns:
-                raise PenaltyError(
-                    f"The cost of {pair!r}, {text!r}, names no column. Write a number without "
-                    "quotes."
-                )
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        return self.base.classes
-
-    @property
-    def n_classes(self) -> int:
-        return self.base.n_classes
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the costs need, in order of appearance."""
-        parsed = [CostFormula.parse(text) for text in self.formulas.values()]
-        return tuple(dict.fromkeys(name for formula in parsed for name in formula.columns))
-
-    def cells(self) -> list[tuple[tuple[int, int], str]]:
-        """Each cell, (true, predicted) by position, with its formula; "*" is written out."""
-        texts = list(self.formulas.values())
-        true, predicted, column = _cells(list(self.formulas), self.base.classes)
-        found = zip(true.tolist(), predicted.tolist(), column.tolist(), strict=True)
-        return [((i, j), texts[c]) for i, j, c in found]
-
-    def per_example(self, columns: Any, *, source: str | None = None) -> ExamplePenalty:
-        """The costs of each row of `columns`: a dict of arrays, or a table.
-
-        source: a file the columns are from; errors then name it, and its rows from 1
-        """
-        return per_example(self.base, self.formulas, columns, source=source)
-
-    @staticmethod
-    def load(path: str | Path) -> FormulaPenalty:
-        """Read .toml or .json; a file without formulas is a `Penalty`, and is refused here."""
-        from untrue.penalty import files
-
-        found = files.load_any(as_path(path))
-        if isinstance(found, Penalty):
-            raise PenaltyError(f"{path}: has no formulas. Penalty.load(path) reads it.")
-        return found
-
-    def save(self, path: str | Path) -> Path:
-        """Write .toml or .json."""
-        from untrue.penalty import file_writers
-
-        return file_writers.save(self, Path(path))
-
-
-def per_example(
-    base: Penalty,
-    cells: Mapping[Pair, Any],
-    columns: Any | None = None,
-    *,
-    source: str | None = None,
-) -> ExamplePenalty:
-    """`Penalty.per_example`: values (N,), numbers, or formulas of `columns`, for some cells."""
-    if not isinstance(cells, Mapping) or not cells:
-        raise PenaltyError(
-            "`cells` must be a mapping {(true, predicted): costs of each example}; got "
-            f"{cells if isinstance(cells, Mapping) else type(cells).__name__}."
-        )
-    pairs = list(cells)
-    true, predicted, column = _cells(pairs, base.classes)
-    found = [_values(cells[pair], pair, columns) for pair in pairs]
-    lengths = {len(values): pair for values, pair in zip(found, pairs, strict=True) if values.ndim}
-    if not lengths:
-        raise PenaltyError(
-            "At least one cell must have a cost for each example; got single numbers only. "
-            "Penalty.from_rules is for these."
-        )
-    if len(lengths) > 1:
-        (n, first), (m, second) = list(lengths.items())[:2]
-        raise PenaltyError(
-            f"All cells must have equally many costs; {first!r} has {n:,}, {second!r} {m:,}."
-        )
-    (n,) = lengths
-    table = np.stack([np.broadcast_to(values, (n,)) for values in found], axis=1)
-    _check(table, pairs, source)
-    return ExamplePenalty(base, true, predicted, column, frozen(table))
-
-
-def _cells(pairs: Sequence[Pair], classes: tuple[str, ...]) -> tuple[IntArray, IntArray, IntArray]:
-    """True and predicted classes of all cells, and the pair each comes from; "*" is any answer."""
-    true: list[int] = []
-    predicted: list[int] = []
-    column: list[int] = []
-    seen: dict[tuple[int, int], Pair] = {}
-    for c, pair in enumerate(pairs):
-        whole = isinstance(pair, tuple) and len(pair) == 2 and pair[1] == ANY and ANY not in classes
-        if whole:
-            i = cells_of([(pair[0], _another(pair[0], classes))], classes)[0, 0]
-            own = [(int(i), j) for j in range(len(classes)) if j != i]
-        else:
-            own = [tuple(cells_of([pair], classes)[0].tolist())]
-        for cell in own:
-            if cell in seen:
-                raise PenaltyError(f"Two costs for one mistake: {seen[cell]!r} and {pair!r}.")
-            seen[cell] = pair
-            true.append(cell[0])
-            predicted.append(cell[1])
-            column.append(c)
-    return np.array(true), np.array(predicted), np.array(column)
-
-
-def _another(name: Any, classes: tuple[str, ...]) -> int:
-    """The position of some class that is not `name`."""
-    if len(classes) < 2:
-        raise PenaltyError("A penalty of one class has no mistakes.")
-    return 1 if name in (classes[0], 0) else 0
-
-
-def _values(given: Any, pair: Pair, columns: Any | None) -> FloatArray:
-    if isinstance(given, str):
-        if columns is None:
-            raise PenaltyError(
-                f"The cost of {pair!r} is a formula, {given!r}: give `columns`, the data it is of."
-            )
-        return CostFormula.parse(given).values(columns)
-    if np.ndim(given) == 0:
-        return np.asarray(number(given, repr(pair)))
-    return number_column(given, f"The costs of {pair!r}")
-
-
-def _check(table: FloatArray, pairs: Sequence[Pair], source: str | None) -> None:
-    """Check all costs; the error names the row of the first bad one."""
-    bad = ~((table >= 0) & (table <= MOST_COST))
-    if not bad.any():
-        return
-    row, c = map(int, np.argwhere(bad)[0])
-    value = table[row, c]
-    if np.isnan(value):
-        rule = "it is missing"
-    elif value < 0:
-        rule = "costs must not be negative"
-    else:
-        rule = TOO_GREAT if np.isfinite(value) else "costs must be finite"
-    more = int(bad.any(axis=1).sum()) - 1
-    others = f" ({counted(more, 'more row')} like it)" if more else ""
-    place = f"row {row}" if source is None else f"data row {row + 1} of {source}"
-    raise PenaltyError(f"Cost of {pairs[c]!r} in {place} is {value:g}: {rule}{others}.")
 
 
 def with_cells(base: Penalty, true: IntArray, predicted: IntArray, costs: npt.ArrayLike) -> Penalty:

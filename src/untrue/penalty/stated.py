@@ -14,7 +14,9 @@ from untrue.errors import ArgumentError, DataError, PenaltyError, listed, neares
 from untrue.hierarchy.names import as_whole
 from untrue.penalty.base import Penalty
 from untrue.penalty.builders import Pair
-from untrue.penalty.per_example import ANY, ExamplePenalty, FormulaPenalty
+from untrue.penalty.example_cells import ANY
+from untrue.penalty.formula_penalty import FormulaPenalty
+from untrue.penalty.per_example import ExamplePenalty
 
 DEFAULT = "default"
 # Labels that an error spells out as an option.
