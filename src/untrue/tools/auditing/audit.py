@@ -32,7 +32,9 @@ from untrue.tools.auditing.equal_costs import (
 )
 from untrue.tools.auditing.examples import CellExamples, wrong_examples
 from untrue.tools.reading.columns import Columns
-from untrue.tools.reading.predictions import MOST_PROBABLE, PredictionTable, predictions_of
+from untrue.tools.reading.prediction_file import MOST_PROBABLE
+from untrue.tools.reading.prediction_table import PredictionTable
+from untrue.tools.reading.predictions import predictions_of
 from untrue.tools.reading.row_costs import check_by_class
 from untrue.tools.writing import numbers_text
 

@@ -17,7 +17,8 @@ from untrue.penalty.prob_columns import column_names
 from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.columns import probability_columns
 from untrue.tools.reading.labels import abstained, abstained_text
-from untrue.tools.reading.predictions import PredictionTable, labels_in
+from untrue.tools.reading.prediction_file import labels_in
+from untrue.tools.reading.prediction_table import PredictionTable
 from untrue.tools.reading.tables import TableFile, open_table
 
 
