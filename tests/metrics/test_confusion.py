@@ -143,6 +143,7 @@ def test_what_is_no_confusion_matrix_is_refused(cm: Any, message: str) -> None:
         total_error(cm)
 
 
-def test_counts_as_floats_or_tensors_are_counts() -> None:
+def test_counts_as_floats_nullable_numbers_or_tensors_are_counts() -> None:
     assert total_error([[3.0, 1.0], [0.0, 4.0]]) == 0.125
+    assert total_error(pd.DataFrame([[3, 1], [0, 4]], dtype="Int64")) == 0.125
     assert total_error(torch.tensor([[3, 1], [0, 4]])) == 0.125

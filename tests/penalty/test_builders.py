@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +106,11 @@ def test_a_table_brings_its_names() -> None:
     assert Penalty.from_matrix(table, NAMES) == Penalty.from_matrix(COSTS, NAMES)
     assert Penalty.from_matrix(pd.DataFrame(COSTS)) == Penalty.from_matrix(COSTS)
     assert Penalty.from_matrix(pd.DataFrame(COSTS), NAMES) == Penalty.from_matrix(COSTS, NAMES)
+
+
+def test_a_table_without_names_of_rows_has_them_in_the_order_of_its_columns() -> None:
+    table = pa.table(dict(zip(NAMES, np.transpose(COSTS), strict=True)))
+    assert Penalty.from_matrix(table) == Penalty.from_matrix(COSTS, NAMES)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from untrue import Penalty
@@ -25,6 +26,7 @@ LABELS = np.array(["ant", "bee", "cat"])
         np.array(WANTED),
         pd.DataFrame(WANTED, index=LABELS, columns=LABELS),
         pd.DataFrame(WANTED, index=LABELS, columns=LABELS).iloc[::-1, ::-1],
+        pa.table({"cat": [0.0, 1.0, 9.0], "bee": [1.0, 0.0, 1.0], "ant": [1.0, 1.0, 0.0]}),
         Penalty.from_matrix(WANTED),
         Penalty.from_rules(["cat", "ant", "bee"], {("ant", "cat"): 9.0}),
         Penalty.from_rules(["dog", "cat", "ant", "bee"], {("ant", "cat"): 9.0, ("dog", "cat"): 4}),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError, DataError
-from untrue.metrics.inputs import check_same_length, read_labels, to_numpy
+from untrue.metrics.inputs import check_same_length, read_labels, to_numbers, to_numpy
 from untrue.metrics.layouts import flat_labels
 
 # Labels counted at a time: their codes stay in the cache, and no copy of all labels is made.
@@ -194,7 +194,7 @@ def read_confusion(cm: ConfusionLike) -> Cells:
         if some.all():
             return cm
         return Cells(cm.n_classes, cm.true[some], cm.predicted[some], cm.count[some])
-    matrix = to_numpy(cm, "cm")
+    matrix = to_numbers(cm, "cm")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ArgumentError(
             f"`cm` must be a confusion matrix of shape (k, k); got shape {matrix.shape}."

@@ -46,7 +46,7 @@ class Penalty(ABC):
 
     @staticmethod
     def from_matrix(matrix: npt.ArrayLike, classes: Sequence[str] | None = None) -> Penalty:
-        """From a (k, k) array, true class first. A DataFrame brings its own class names."""
+        """From a (k, k) array, true class first. A table brings its own class names."""
         from untrue.penalty import builders
 
         return builders.from_matrix(matrix, classes)

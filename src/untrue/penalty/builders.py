@@ -15,6 +15,7 @@ from untrue.hierarchy import Hierarchy
 from untrue.penalty.arrays import real_numbers
 from untrue.penalty.base import check_classes
 from untrue.penalty.dense import DensePenalty
+from untrue.penalty.prob_columns import table_columns
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 
@@ -97,10 +98,12 @@ def _named(table: Any, classes: Sequence[str] | int | None) -> Sequence[str] | i
 
 
 def _table_names(table: Any) -> list[str] | None:
-    """The class names that a DataFrame carries; None for what carries none."""
-    if not (hasattr(table, "columns") and hasattr(table, "index")):
+    """The class names that a table carries; None for what carries none. Rows without names, as
+    those of Arrow, are in the order of the columns."""
+    names = table_columns(table)
+    if names is None:
         return None
-    names, rows = list(table.columns), list(table.index)
+    rows = list(getattr(table, "index", names))
     for number, (row, name) in enumerate(zip(rows, names, strict=False)):
         if row != name:
             raise PenaltyError(

@@ -17,6 +17,7 @@ from untrue.penalty.builders import Pair
 from untrue.penalty.example_cells import ANY
 from untrue.penalty.formula_penalty import FormulaPenalty
 from untrue.penalty.per_example import ExamplePenalty
+from untrue.penalty.prob_columns import table_columns
 
 DEFAULT = "default"
 # Labels that an error spells out as an option.
@@ -35,8 +36,9 @@ def penalty_over(
         None                     every mistake costs 1
         {(true, predicted): c}   rules by label; the key "default" is what every other mistake
                                  costs (1 if absent)
-        a (k, k) matrix          by position, in the order of the labels; a DataFrame with class
-                                 names on both sides goes by name
+        a (k, k) matrix          by position, in the order of the labels; a table with class
+                                 names goes by name; rows without names are in
+                                 the order of its columns
         a `Penalty`              by name; may have more classes than there are labels. One without
                                  names of its own ("0", "1", ...) goes by position if no label has
                                  such a name.
@@ -232,13 +234,14 @@ def name_of(label: Any) -> str:
 
 
 def is_table(stated: Any) -> bool:
-    """Whether it is a DataFrame, or looks like one."""
-    return hasattr(stated, "columns") and hasattr(stated, "index")
+    """Whether it is a table with names of columns (pandas, polars, pyarrow)."""
+    return table_columns(stated) is not None
 
 
 def _from_table(stated: Any) -> Penalty:
-    classes = list(map(name_of, stated.columns))
-    if list(map(name_of, stated.index)) != classes:
+    columns = table_columns(stated) or []
+    classes = list(map(name_of, columns))
+    if list(map(name_of, getattr(stated, "index", columns))) != classes:
         raise PenaltyError("The rows of the table must carry the same names as its columns.")
     return Penalty.from_matrix(np.asarray(stated), classes=classes)
 
