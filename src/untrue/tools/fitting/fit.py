@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -139,19 +139,13 @@ def fit(
     if baseline and loss != PLAIN:
         wanted = {PLAIN: PLAIN} | wanted
     if tell is not None:
-        if choice.note is not None:
-            tell(choice.note)
-        ahead = learner.time_in_words(task)
-        if ahead is not None:
-            tell(ahead if len(wanted) == 1 else f"{ahead}; {len(wanted)} models")
+        _announce(choice, learner, task, len(wanted), tell)
     held, test = (
         None if rows is None else rows.examples.take(part)
         for part in (parts.validation, parts.test)
     )
     above = zone_threshold(penalty)
-    variants: list[Variant] = []
     made: dict[str, _Trained] = {}
-    plain: IntArray | None = None
     for each, its_loss in wanted.items():
         made[each] = _fit_variant(
             each,
@@ -164,11 +158,7 @@ def fit(
             seed=seed,
             on_progress=None if on_progress is None else partial(on_progress, each),
         )
-        for variant, predicted in made[each].answers.items():
-            variants.append(
-                _measured(variant, predicted, labels[parts.test], penalty, above, plain, test)
-            )
-            plain = predicted if variant == PLAIN else plain
+    variants = _measured(made.values(), labels[parts.test], penalty, above, test)
     ours = made[name]
     kept = Model(
         kind=source.kind,
@@ -184,7 +174,7 @@ def fit(
     return FitResult(
         model=kept,
         source=str(source.path),
-        variants=tuple(variants),
+        variants=variants,
         chosen=[variant.name for variant in variants].index(name),
         zone_above=above,
         history=ours.fitted.history,
@@ -217,6 +207,17 @@ def _prepared(
     learner, preprocessing, inputs = start.prepare(source, settings)
     start.check_rows(inputs, labels, parts)
     return learner, preprocessing, inputs
+
+
+def _announce(
+    choice: Choice, learner: Learner, task: FitTask, models: int, tell: Callable[[str], None]
+) -> None:
+    """Say why the model is of another kind than usual, and how long it may take."""
+    if choice.note is not None:
+        tell(choice.note)
+    ahead = learner.time_in_words(task)
+    if ahead is not None:
+        tell(ahead if models == 1 else f"{ahead}; {models} models")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,22 +311,27 @@ def _one_answer(variant: Variant, classes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _measured(
-    name: str,
-    predicted: IntArray,
+    made: Iterable[_Trained],
     true: IntArray,
     penalty: Penalty,
     above: float,
-    plain: IntArray | None,
     each: ExamplePenalty | None,
-) -> Variant:
-    k = penalty.n_classes
-    cells = confusion_cells(true, predicted, k)
-    costs = penalty if each is None else each
-    found = summary(
-        cells if each is None else example_cells(true, predicted, k),
-        penalty=costs,
-        zone=zone_pairs(cells, penalty, above),
-        resamples=1000,
-    )
-    change = None if plain is None else paired_change(true, plain, predicted, costs, above=above)
-    return Variant(name, found, cells, change)
+) -> tuple[Variant, ...]:
+    """The answers of all models, each beside those of the plain one, which comes first."""
+    k, costs = penalty.n_classes, penalty if each is None else each
+    variants: list[Variant] = []
+    plain: IntArray | None = None
+    for name, predicted in (answer for model in made for answer in model.answers.items()):
+        cells = confusion_cells(true, predicted, k)
+        found = summary(
+            cells if each is None else example_cells(true, predicted, k),
+            penalty=costs,
+            zone=zone_pairs(cells, penalty, above),
+            resamples=1000,
+        )
+        beside = (
+            None if plain is None else paired_change(true, plain, predicted, costs, above=above)
+        )
+        variants.append(Variant(name, found, cells, beside))
+        plain = predicted if name == PLAIN else plain
+    return tuple(variants)
