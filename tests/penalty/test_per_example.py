@@ -55,6 +55,14 @@ def test_each_example_has_its_own_penalty(each: ExamplePenalty) -> None:
         assert each.penalty(0).form == "rules"
 
 
+def test_equal_costs_of_the_same_examples_are_equal(each: ExamplePenalty) -> None:
+    again = make(each.base)
+    assert again == each
+    assert hash(again) == hash(each)
+    assert make(each.base, seed=1) != each != each.take(slice(5))
+    assert each != each.base
+
+
 def test_costs_rows_and_expectations_are_those_of_a_loop(each: ExamplePenalty) -> None:
     probs, true, predicted = data()
     own = [each.penalty(n) for n in range(N)]

@@ -62,6 +62,14 @@ class ExamplePenalty:
             found.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         return found.hexdigest()
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExamplePenalty):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return int(self.fingerprint[:15], 16)
+
     def __len__(self) -> int:
         """The number of examples."""
         return len(self.values)
