@@ -119,6 +119,9 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
     )
 
 
+FIT = ["wine.csv", "--target", "wine", "--penalty", "costs.toml"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -145,9 +148,9 @@ def test_no_baseline_trains_one_model(folder: Path, capsys: pytest.CaptureFixtur
             "`ignore` (--ignore) names 'wine', the column to learn",
         ),
         (["wine.csv", "--target", "wine", "--alpha", "2"], "`--alpha` must lie in [0, 1]; got 2.0"),
-        (["wine.csv", "--target", "wine", "--epochs", "0"], "`--epochs` must be at least 1; got 0"),
+        ([*FIT, "--epochs", "0"], "`--epochs` must be at least 1; got 0"),
         (
-            ["wine.csv", "--target", "wine", "--learning-rate", "0"],
+            [*FIT, "--learning-rate", "0"],
             "`--learning-rate` must be positive; got 0.0",
         ),
         (["wine.csv", "--loss", "hinge", "--target", "wine"], "`--loss` must be 'bilinear'"),

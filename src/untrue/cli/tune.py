@@ -100,7 +100,7 @@ def tune(
     from untrue.budgets import Budget
     from untrue.penalty.files import load_any
     from untrue.tools.fitting.model_folder import check_target, save_model
-    from untrue.tools.fitting.setup import PLAIN, labels_of
+    from untrue.tools.fitting.setup import labels_of
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     cluster = where.cluster(threads=threads)
@@ -110,7 +110,7 @@ def tune(
     stated = [Budget.parse(text) for text in budget]
     costs = load_any(penalty) if penalty else None
     source = own.open(data, target)
-    _, stated_costs = labels_of(source, costs, PLAIN)
+    _, stated_costs = labels_of(source, costs)
     known_hierarchy = read_hierarchy(hierarchy, classes=stated_costs.classes) if hierarchy else None
 
     from untrue.cli.console import console, say, show

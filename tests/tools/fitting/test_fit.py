@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_model(
 def test_without_a_penalty_only_the_plain_loss_makes_sense(patients_csv: Path) -> None:
     source = open_source(patients_csv, target="diagnosis")
     with pytest.raises(ArgumentError, match="'bilinear' needs to know what mistakes cost"):
-        fit(source, penalty=None, **QUICK)
+        fit("a file that is not read yet.csv", target="diagnosis", penalty=None, **QUICK)
     found = fit(source, penalty=None, loss="cross-entropy", **ONE)
     # Deciding by least cost would give the same answers.
     assert [variant.name for variant in found.variants] == ["cross-entropy"]
@@ -189,11 +189,11 @@ def test_a_penalty_without_names_goes_by_the_sorted_labels_and_says_so(
     source = open_source(patients_csv, target="diagnosis")
     ordered = patient_costs.select(["benign", "healthy", "tumour"])
     with pytest.warns(UntrueWarning, match=r"no class names.*: benign, healthy, tumour"):
-        _, found = labels_of(source, Penalty.from_matrix(ordered.matrix()), "bilinear")
+        _, found = labels_of(source, Penalty.from_matrix(ordered.matrix()))
     assert found.classes == ordered.classes
     np.testing.assert_array_equal(found.matrix(), ordered.matrix())
     with pytest.raises(PenaltyError, match="is for 2 classes, but the data have 3: benign"):
-        labels_of(source, Penalty.from_ordinal(2), "bilinear")
+        labels_of(source, Penalty.from_ordinal(2))
 
 
 @pytest.mark.parametrize("layout", ["NHW", "NHWC", "NCHW"])

@@ -35,6 +35,7 @@ from untrue.tools.fitting.model import Model, argmax
 from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.tools.fitting.setup import (
     PLAIN,
+    check_costs,
     choose,
     labels_of,
     large_costs,
@@ -104,6 +105,7 @@ def fit(
     check_choice("loss", loss, LOSSES)
     check_number("alpha", alpha, 0.0, 1.0)
     check_seed(seed)
+    check_costs(loss, penalty)
     source = as_source(data, y, target=target, classes=classes)
     given: dict[str, Any] = {
         "epochs": epochs,
@@ -117,7 +119,7 @@ def fit(
         choice, settings = choose(model, source, **given, rounds=rounds)
     else:
         choice, settings = start.choose(model, given, rounds=rounds)
-    labels, stated = labels_of(source, penalty, loss)
+    labels, stated = labels_of(source, penalty)
     # Where all mistakes cost the same the answer of least cost is the most probable class.
     by_cost = penalty is not None
     rows = source_costs(source, stated, cost_columns)

@@ -111,7 +111,16 @@ def large_costs(task: FitTask) -> tuple[str, ...]:
     )
 
 
-def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalty | FormulaPenalty]:
+def check_costs(loss: str, penalty: Any) -> None:
+    """Refuse a loss by costs without costs."""
+    if penalty is None and loss != PLAIN:
+        raise ArgumentError(
+            f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty FILE; "
+            "make one with `untrue penalty new`), or the loss cross-entropy for a plain model."
+        )
+
+
+def labels_of(source: Source, penalty: Any) -> tuple[IntArray, Penalty | FormulaPenalty]:
     """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
     if isinstance(penalty, ExamplePenalty):
         raise ArgumentError(
@@ -121,11 +130,6 @@ def labels_of(source: Source, penalty: Any, loss: str) -> tuple[IntArray, Penalt
         )
     if source.labels is None:
         raise DataError(f"{source.path} has no labels to learn from.")
-    if penalty is None and loss != PLAIN:
-        raise ArgumentError(
-            f"The loss {loss!r} needs to know what mistakes cost: give `penalty` (--penalty FILE; "
-            "make one with `untrue penalty new`), or the loss cross-entropy for a plain model."
-        )
     if not isinstance(penalty, Penalty | FormulaPenalty):
         penalty = penalty_over(penalty, sorted_labels(_present(source.labels)))
     penalty = named_by(source.labels, penalty)

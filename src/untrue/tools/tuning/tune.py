@@ -120,7 +120,7 @@ def tune(
         patience=patience,
         rounds=rounds,
     )
-    labels, stated = labels_of(source, penalty, PLAIN)
+    labels, stated = labels_of(source, penalty)
     problem = read_problem(
         source,
         labels,
