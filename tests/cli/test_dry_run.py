@@ -39,6 +39,26 @@ def test_a_limit_needs_no_word_on_validation(
     assert printed.err == ""
 
 
+@pytest.mark.parametrize(
+    "words", [["run", "masked-zone"], ["compare", "--data", "mnist", "--penalty", "zone:20"]]
+)
+@pytest.mark.parametrize(
+    ("option", "value"), [("--jobs", "0"), ("--device", "abacus"), ("--gpus", "1")]
+)
+def test_options_of_the_machine_are_checked_before_data_are_read(
+    words: list[str],
+    option: str,
+    value: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write_mnist(tmp_path / "data", 20)
+    (data / "mnist/train-images-idx3-ubyte").write_bytes(b"damaged")
+    words = [*words, "--data-dir", str(data), "--out", str(tmp_path / "runs"), option, value]
+    assert exit_code(words) == 2
+    assert option in capsys.readouterr().err
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code([*TINY, "--out", str(tmp_path / "runs"), "--dry-run"]) == 0
     assert "5 to train" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import typer
 from untrue.cli import options
 from untrue.cli.console import say, show_report
 from untrue.cli.options import reading
-from untrue.cli.sweeping import sweep_into
+from untrue.cli.sweeping import check_machine, sweep_into
 from untrue.losses import registry
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def compare(
     console = Console(soft_wrap=True, highlight=False)
     named = comparison.read_methods(methods)
     chosen = comparison.with_strengths(named, scale, comparison.read_strengths(strength or ()))
+    check_machine(machine, where)
     found = _data(data, target, own, comparison.classes_of(penalty), machine, out)
     given: dict[str, Any] = {}
     for group in (runs, training, optimizing):

@@ -9,7 +9,7 @@ import typer
 
 from untrue.cli import options
 from untrue.cli.console import say
-from untrue.cli.sweeping import sweep_into
+from untrue.cli.sweeping import check_machine, sweep_into
 from untrue.losses import registry
 
 app = typer.Typer()
@@ -87,6 +87,7 @@ def run(
     values, short = split_options(values, warm.start_from)
     # Planned before the data are read or fetched, so that what makes no sense is refused first.
     name = plans.paper_plan(chosen, scale=scale, overrides=values).design.setup.data
+    check_machine(machine, where)
     place = out or Path("runs") / chosen.name
     found: run_data.KnownData | run_data.NamedData | run_data.TableRunData
     if machine.dry_run:

@@ -131,6 +131,12 @@ def room_for(
         yield made, jobs, cluster.threads
 
 
+def check_machine(machine: Machine, where: ExecutorOptions) -> None:
+    """Refuse what makes no sense before data are read or fetched."""
+    if where.cluster(threads=machine.threads, jobs=machine.jobs) is None:
+        share_cores(machine.jobs, machine.threads, machine.device)
+
+
 def show(
     console: Console,
     store: Store,
