@@ -6,11 +6,13 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from untrue.errors import DataError
 from untrue.lab.records import Confidence
 from untrue.lab.store import FILE, Store
+from untrue.report.document.figures import Curves
 from untrue.report.document.tables import Table
 from untrue.report.runs.rows import collect
 from untrue.report.sweep.zone_tables import shown_size
@@ -64,3 +66,24 @@ def test_the_chapter_shows_how_sure_errors_are_and_training_time_where_recorded(
     own, later = (first[names.index(f"errors in the zone, {w}")] for w in ("training", "test"))
     # One more error in each of the zone's 6 cells.
     assert own.value == pytest.approx(later.value + 6)
+
+
+def caption(store: Store) -> str:
+    items = chapter(collect(store)[0], "z").items()
+    (frontier,) = [item.part for item in items if item.stem == "z-frontier"]
+    assert isinstance(frontier, Curves)
+    return frontier.see
+
+
+def test_the_ring_is_explained_where_every_setting_costs_too_much(
+    zone_store: Path, tmp_path: Path
+) -> None:
+    shutil.copy(zone_store / FILE, tmp_path / FILE)
+    with Store.write(tmp_path) as store:
+        assert "Ringed is the setting with the fewest errors in the zone" in caption(store)
+        for result in list(store.results()):
+            if result.config.alpha:
+                wrong = np.roll(result.confusion, 1, axis=1)
+                store.add(dataclasses.replace(result, confusion=wrong))
+        shown = caption(store)
+    assert "No setting costs at most 1 percentage point of total error; ringed is" in shown

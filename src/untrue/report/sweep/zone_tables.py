@@ -12,15 +12,23 @@ from untrue.report.sweep.published import published_value
 TOLERANCE = 1.0
 
 
+def within_tolerance(arms: Arms, arm: Arm) -> bool:
+    """Whether its total error is at most `TOLERANCE` above the baseline's."""
+    limit = arms.value(baseline_arm(zone_size=arm.zone_size), "total_error_pct") + TOLERANCE
+    return arms.value(arm, "total_error_pct") <= limit
+
+
 def best(arms: Arms, size: int, loss: str | None = None) -> Arm | None:
-    """The arm with the fewest errors in the zone that costs at most a point of accuracy."""
+    """The arm with the fewest errors in the zone that costs at most a point of accuracy.
+
+    Where none costs so little, the one with the least total error.
+    """
     treated = [
         arm
         for arm in arms.select(zone_size=size, decision="argmax")
         if not arm.is_baseline and loss in (None, arm.loss)
     ]
-    limit = arms.value(baseline_arm(zone_size=size), "total_error_pct") + TOLERANCE
-    good = [arm for arm in treated if arms.value(arm, "total_error_pct") <= limit]
+    good = [arm for arm in treated if within_tolerance(arms, arm)]
     if not good:
         return min(treated, key=lambda a: arms.value(a, "total_error_pct"), default=None)
     return min(good, key=lambda a: arms.value(a, "zone_errors"))

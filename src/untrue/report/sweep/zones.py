@@ -23,7 +23,14 @@ from untrue.report.runs.rows import Collected
 from untrue.report.sweep.alpha_slider import zone_slider
 from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import published_value
-from untrue.report.sweep.zone_tables import TOLERANCE, best, short, shown_size, table
+from untrue.report.sweep.zone_tables import (
+    TOLERANCE,
+    best,
+    short,
+    shown_size,
+    table,
+    within_tolerance,
+)
 
 ERRORS = Axis("test errors in the zone (images)", from_zero=True)
 TOTAL = Axis("total test error (%)", positive=True)
@@ -191,12 +198,23 @@ def _frontier(arms: Arms, size: int) -> Curves:
     return Curves(
         title=f"What fewer errors in the zone cost (zone of {size} cells)",
         see="The lower left is best: few errors in the zone at a low total error. Numbers at the "
-        "points are alpha. Ringed is the setting with the fewest errors in the zone among those "
-        f"that cost at most {TOLERANCE:g} percentage point of total error. "
+        f"points are alpha. {_ringed(arms, chosen)}"
         f"{repetitions(arms, arms.select(zone_size=size, decision='argmax'))}",
         x=TOTAL,
         y=ERRORS,
         series=plain(series),
+    )
+
+
+def _ringed(arms: Arms, chosen: Arm | None) -> str:
+    """Which setting has a ring, and why."""
+    if chosen is None:
+        return ""
+    price = f"at most {TOLERANCE:g} percentage point of total error"
+    if not within_tolerance(arms, chosen):
+        return f"No setting costs {price}; ringed is that with the least total error. "
+    return (
+        f"Ringed is the setting with the fewest errors in the zone among those that cost {price}. "
     )
 
 
