@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from untrue.errors import DataError
+from untrue.tools.reading.features import Schema
 from untrue.tools.reading.images import (
     ImagePreprocessing,
     fit_images,
@@ -22,6 +23,7 @@ from untrue.tools.reading.images import (
     list_images,
     read_images,
 )
+from untrue.tools.reading.opening import open_source
 
 
 def image(path: Path, size: tuple[int, int] = (20, 30), mode: str = "L", value: int = 99) -> Path:
@@ -113,6 +115,32 @@ def test_folders_that_are_none_of_classes_are_refused(tmp_path: Path) -> None:
     image(tmp_path / "loose.png")
     with pytest.raises(DataError, match=r"loose\.png lies beside the folders of classes"):
         list_classes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "parts", [("train", "val", "test"), ("train", "val"), ("Train", "Test"), ("train",)]
+)
+def test_parts_of_a_split_are_not_taken_for_classes(parts: tuple[str, ...], tmp_path: Path) -> None:
+    for part in parts:
+        for name in ("cat/a.png", "dog/b.png"):
+            image(tmp_path / part / name)
+    with pytest.raises(DataError, match=r"seems to hold the parts of a split \(.*rain.*\), not"):
+        list_classes(tmp_path)
+
+
+def test_classes_may_be_called_as_parts_are(tmp_path: Path) -> None:
+    for name in ("train/a.png", "dev/b.png"):
+        image(tmp_path / name)
+    assert list_classes(tmp_path).folders == ("dev", "train")
+
+
+def test_the_truth_of_a_split_folder_is_the_class_and_not_the_part(tmp_path: Path) -> None:
+    for name in ("train/cat/a.png", "train/dog/b.png", "test/dog/c.png"):
+        image(tmp_path / name)
+    found = open_source(tmp_path, schema=Schema((), ()))
+    assert found.ids() == ("file", ("train/cat/a.png", "train/dog/b.png", "test/dog/c.png"))
+    assert found.labels is not None
+    assert [found.labels.names[code] for code in found.labels.codes] == ["cat", "dog", "dog"]
 
 
 def test_rules_come_back_from_json_and_nonsense_is_refused() -> None:

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError
+from untrue.errors import DataError, listed
 from untrue.input_files import check_regular, reading, shown
 from untrue.optional import need
 
 # What operating systems leave in folders.
 NOT_OURS = {"thumbs.db", "desktop.ini"}
+# What people call the parts of a split.
+PARTS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing"}
 LOOKED_AT = 200
 SMALLEST, LARGEST = 16, 64
 GREY = ("1", "L", "LA")
@@ -104,6 +106,7 @@ def list_classes(root: Path) -> ImageFiles:
             raise DataError(f"The folder {folder} holds no images.")
         files += own
         folders += [folder.name] * len(own)
+    _check_no_parts(root, entries)
     found = ImageFiles(root, tuple(files), tuple(folders))
     if len(set(found.folders)) < 2:
         raise DataError(
@@ -111,6 +114,19 @@ def list_classes(root: Path) -> ImageFiles:
             f"{len(set(found.folders))}."
         )
     return found
+
+
+def _check_no_parts(root: Path, folders: Sequence[Path]) -> None:
+    """Refuse the parts of a split, with folders of classes in them, which would pass as classes."""
+    names = [folder.name for folder in folders]
+    known = {name.lower() for name in names}
+    parts = known <= PARTS and not known.isdisjoint({"train", "training"})
+    if parts and all(any(path.is_dir() for path in _entries(folder)) for folder in folders):
+        raise DataError(
+            f"{root} seems to hold the parts of a split ({listed(names)}), not folders of classes. "
+            "A split is read from train and test, in these words: move other parts into train, "
+            "from which a validation part is held back; or name one part alone."
+        )
 
 
 def list_images(root: Path) -> ImageFiles:

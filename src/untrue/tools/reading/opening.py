@@ -138,18 +138,18 @@ def table_source(
 
 
 def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
-    if not labelled:
-        images = list_images(path)
-        return FolderSource(path, images, _folder_labels(images) if all(images.folders) else None)
-    if not has_split(path):
-        images = list_classes(path)
-        return FolderSource(path, images, _folder_labels(images), size=size)
-    for part in ("train", "test"):
-        check_entry(path / part, inside=path)
-    train, test = list_classes(path / "train"), list_classes(path / "test")
-    both = ImageFiles(path, train.files + test.files, train.folders + test.folders)
-    held_out = np.arange(len(both.files)) >= len(train.files)
-    return FolderSource(path, both, _folder_labels(both), test=held_out, size=size)
+    listing = list_classes if labelled else list_images
+    held_out = None
+    if has_split(path):
+        for part in ("train", "test"):
+            check_entry(path / part, inside=path)
+        train, test = listing(path / "train"), listing(path / "test")
+        images = ImageFiles(path, train.files + test.files, train.folders + test.folders)
+        held_out = np.arange(len(images.files)) >= len(train.files)
+    else:
+        images = listing(path)
+    labels = _folder_labels(images) if all(images.folders) else None
+    return FolderSource(path, images, labels, test=held_out, size=size)
 
 
 def _folder_labels(images: ImageFiles) -> Labels:
