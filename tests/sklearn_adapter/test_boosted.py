@@ -221,6 +221,15 @@ def test_weights_by_label_reach_the_trees() -> None:
     np.testing.assert_allclose(start, np.log([0.5, 0.5]))
 
 
+def test_weights_by_label_reach_the_examples_to_evaluate_on() -> None:
+    model = BoostedClassifier(lightgbm.LGBMClassifier(**LIGHTGBM), COSTS)
+    held_out: dict[str, Any] = {"eval_X": X[:100], "eval_y": LABELS[:100]}
+    by_label = clone(model).fit(X, LABELS, **held_out, eval_class_weight=[{"malignant": 9.0}])
+    weight = np.where(LABELS[:100] == "malignant", 9.0, 1.0)
+    by_example = clone(model).fit(X, LABELS, **held_out, eval_sample_weight=[weight])
+    assert by_label.estimator_.evals_result_ == by_example.estimator_.evals_result_
+
+
 def test_training_stops_early_by_our_loss() -> None:
     x, test, y, truth = train_test_split(X, LABELS, test_size=0.5, random_state=0)
     trees = lightgbm.LGBMClassifier(**{**LIGHTGBM, "n_estimators": 300, "learning_rate": 0.3})

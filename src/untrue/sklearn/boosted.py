@@ -173,10 +173,7 @@ class BoostedClassifier(CostMetaEstimator):
         if given.get("metric") is None:
             # LightGBM's own metric would take the raw scores for probabilities.
             model.set_params(metric="None")
-        if isinstance(given["class_weight"], dict):
-            labels, weights = zip(*given["class_weight"].items(), strict=True)
-            codes = positions(labels, self.classes_).tolist()
-            model.set_params(class_weight=dict(zip(codes, weights, strict=True)))
+        model.set_params(class_weight=self._by_code(given["class_weight"]))
         return model.set_params(objective=boosting.lightgbm_objective(**stated))
 
     def _stated(self) -> dict[str, Any]:
@@ -184,7 +181,7 @@ class BoostedClassifier(CostMetaEstimator):
         return {"penalty": self.penalty_.matrix(), "loss": self.loss, "alpha": self.alpha}
 
     def _coded(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The labels of the examples to evaluate on as codes too."""
+        """The labels of the examples to evaluate on, and of their weights, as codes too."""
         coded = dict(params)
         if coded.get("eval_set") is not None:
             pairs = coded["eval_set"]
@@ -195,7 +192,16 @@ class BoostedClassifier(CostMetaEstimator):
             several = isinstance(given, tuple)
             found = tuple(positions(y, self.classes_) for y in (given if several else (given,)))
             coded["eval_y"] = found if several else found[0]
+        if coded.get("eval_class_weight") is not None:
+            coded["eval_class_weight"] = [*map(self._by_code, coded["eval_class_weight"])]
         return coded
+
+    def _by_code(self, class_weight: Any) -> Any:
+        """LightGBM's weights of classes, with codes in place of labels."""
+        if not isinstance(class_weight, dict) or not class_weight:
+            return class_weight
+        labels, weights = zip(*class_weight.items(), strict=True)
+        return dict(zip(positions(labels, self.classes_).tolist(), weights, strict=True))
 
     def _starts(self, library: boosting.Library, X: Any, params: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
         """The scores to start from, of the examples to train and to evaluate on."""
