@@ -11,7 +11,13 @@ import pytest
 from untrue import Budget, Penalty
 from untrue.errors import ArgumentError
 from untrue.metrics.betting import cost_bound, cost_lower_bound, cost_p_value
-from untrue.metrics.bounds import examples_needed, share_bound, share_lower_bound, share_p_value
+from untrue.metrics.bounds import (
+    examples_needed,
+    most_errors,
+    share_bound,
+    share_lower_bound,
+    share_p_value,
+)
 
 K = 3
 
@@ -112,6 +118,14 @@ def test_the_least_number_of_examples_is_the_least_that_shows_it() -> None:
         assert all(p(more) <= 0.05 for more in range(n, 3 * n, 17))
     assert examples_needed(0.0, 0.95) is None
     assert examples_needed(1.0, 0.95) == examples_needed(3.0, 0.95, 3.0) == 1
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-300, 0.005, 0.5, 1.0])
+@pytest.mark.parametrize("alpha", [1e-12, 0.05, 0.9])
+def test_the_most_errors_are_the_most_that_show_it(limit, alpha) -> None:
+    for of in (0, 1, 2, 60, 700):
+        shown = np.flatnonzero(share_p_value(np.arange(of + 1), of, limit) <= alpha)
+        assert most_errors(np.array([of]), limit, alpha) == (shown[-1] if len(shown) else -1)
 
 
 def test_the_lower_bound_mirrors_the_upper() -> None:

@@ -95,7 +95,8 @@ def most_errors(of: IntArray, limit: float, alpha: float) -> IntArray:
     if limit >= 1.0:
         return np.where(of > 0, of, -1)
     special, total = special_functions(), np.maximum(of, 1)
-    near = np.floor(special.bdtrik(alpha, total, limit)).astype(np.int64)
+    # Where the limit is 0, or next to it, there is no inverse: nan.
+    near = np.nan_to_num(np.floor(special.bdtrik(alpha, total, limit))).astype(np.int64)
     near = np.clip(near, 0, total)
     # The inverse is a real number, found by iteration: the whole number may be one off.
     for _ in range(2):
