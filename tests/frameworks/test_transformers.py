@@ -144,6 +144,17 @@ def test_pixels_have_their_classes_in_dimension_1() -> None:
     assert compute_metrics(COSTS)(given)["expected_cost"] == metrics.expected_cost(cm, COSTS)
 
 
+def test_as_many_classes_as_pixels_or_tokens_stay_where_they_are() -> None:
+    predict = compute_metrics(COSTS)
+    for shape, dim in (((2, 3, 3, 3), 1), ((2, 3, 3), 2)):
+        logits = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        labels = logits.argmax(dim)
+        wanted = LOSS(logits.movedim(dim, 1), labels)
+        assert torch.equal(compute_loss_func(LOSS)({"logits": logits}, labels), wanted)
+        seen = transformers.EvalPrediction(logits.numpy(), labels.numpy())
+        assert predict(seen)["total_error"] == 0
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ArgumentError, match="reduction='mean'"):
         compute_loss_func(untrue.BilinearLoss(COSTS, reduction="sum"))
