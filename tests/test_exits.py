@@ -342,6 +342,16 @@ def test_the_share_that_chooses_thresholds_can_be_set() -> None:
         find_exit_rule([held_out[0][:1]], labels[:1], COSTS, "across groups <= 20%")
 
 
+def test_an_example_stops_where_it_does_among_others() -> None:
+    rng = np.random.default_rng(10)
+    kinds = rng.dirichlet(np.ones(6), size=5)  # as of a small tree: many cost the same
+    costs = Penalty.from_matrix(rng.uniform(0, 3, (6, 6)) * (1 - np.eye(6)))
+    probs = [kinds[rng.integers(0, 5, 300)] for _ in range(2)]
+    rule = find_exit_rule(probs, rng.integers(0, 6, 300), costs, "*->* <= 99%")
+    alone = [rule([each[n : n + 1] for each in probs]).exits[0] for n in range(40)]
+    assert np.array_equal(alone, rule(probs).exits[:40])
+
+
 def test_expected_costs_are_budgets_too() -> None:
     held_out, labels = drawn(3000, seed=5, sharp=3)
     rule = find_exit_rule(held_out, labels, COSTS, "expected cost <= 0.6", confidence=0.9)

@@ -21,6 +21,7 @@ from untrue.budgets.family import Counts, Family
 from untrue.budgets.shortfall import shortfall
 from untrue.checks import check_confidence, check_count, check_number, check_seed, is_tensor
 from untrue.decision import decide
+from untrue.decision.least_cost import cost_slack
 from untrue.errors import ArgumentError, BudgetError
 from untrue.metrics.inputs import check_same_length, read_labels, read_scores, row_blocks, to_numpy
 from untrue.metrics.weights import check_penalty
@@ -227,7 +228,7 @@ def find_exit_rule(
     share = sequence.usual_path_share(len(budgets)) if path_share is None else path_share
     path_part, test_part = sequence.split(len(labels), share, seed)
     on_path, on_test = (_Answered.of(every, part, penalty) for part in (path_part, test_part))
-    thresholds = on_path.thresholds()
+    thresholds = on_path.thresholds(cost_slack(penalty.greatest, penalty.n_classes))
     limits = np.array([each.limit() for each in budgets])
     seen, counts = (
         _counted(penalty, budgets, labels[part], [answered.labels_by(each) for each in thresholds])
@@ -309,14 +310,18 @@ class _Answered:
         stops[-1] = True
         return np.asarray(self.labels[stops.argmax(axis=0), np.arange(self.labels.shape[1])])
 
-    def thresholds(self) -> list[float]:
+    def thresholds(self, slack: float) -> list[float]:
         """0, then those that let ever more stop early: quantiles of what answers before the last
-        exit are expected to cost."""
+        exit are expected to cost.
+
+        slack: what rounding may add to a cost
+        """
         if len(self.costs) == 1:
             return [0.0]
         steps = np.quantile(self.costs[:-1], np.linspace(0.0, 1.0, STEPS + 1)[1:])
-        # Above each quantile, so that what costs just that stops too.
-        return [0.0, *np.unique(np.nextafter(steps, math.inf)).tolist()]
+        # Above each quantile, so that what costs just that stops too, whatever examples it comes
+        # with: sums of larger and smaller blocks round differently.
+        return [0.0, *np.unique(np.nextafter(steps + slack, math.inf)).tolist()]
 
 
 def _read_exits(probs: Sequence[Any], penalty: Penalty | Actions, n_exits: int) -> list[Any]:
