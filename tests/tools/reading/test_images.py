@@ -143,6 +143,12 @@ def test_the_truth_of_a_split_folder_is_the_class_and_not_the_part(tmp_path: Pat
     assert [found.labels.names[code] for code in found.labels.codes] == ["cat", "dog", "dog"]
 
 
+def test_an_image_beside_the_parts_of_a_split_is_answered_too(tmp_path: Path) -> None:
+    for name in ("train/cat/a.png", "test/dog/c.png", "d.png"):
+        image(tmp_path / name)
+    assert len(open_source(tmp_path, schema=Schema((), ()))) == 3
+
+
 def test_rules_come_back_from_json_and_nonsense_is_refused() -> None:
     rules = ImagePreprocessing(3, 24, 32)
     assert ImagePreprocessing.from_json(rules.as_json()) == rules

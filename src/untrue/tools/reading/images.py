@@ -140,9 +140,9 @@ def list_images(root: Path) -> ImageFiles:
     return ImageFiles(root, files, folders)
 
 
-def has_split(root: Path) -> bool:
-    """Whether `root` comes split into `train/` and `test/`."""
-    return {path.name for path in _entries(root) if path.is_dir()} == {"train", "test"}
+def has_split(root: Path, *, alone: bool = False) -> bool:
+    """Whether `root` comes split into `train/` and `test/`; alone: and there is no file beside."""
+    return {path.name for path in _entries(root) if alone or path.is_dir()} == {"train", "test"}
 
 
 def fit_images(files: Sequence[Path], *, size: int | None = None) -> ImagePreprocessing:

@@ -140,7 +140,7 @@ def table_source(
 def _open_folder(path: Path, size: int | None, *, labelled: bool) -> Source:
     listing = list_classes if labelled else list_images
     held_out = None
-    if has_split(path):
+    if has_split(path, alone=not labelled):
         for part in ("train", "test"):
             check_entry(path / part, inside=path)
         train, test = listing(path / "train"), listing(path / "test")
