@@ -151,6 +151,7 @@ def test_a_toml_file_names_its_experiment_and_axes(tmp_path: Path) -> None:
         ("alpha = [0", "is not readable as TOML"),
         ("alpha = [0]", "must name its experiment"),
         ('experiment = "demo"\nalpha = ["x"]', "mine.toml: `alpha` must be a number; got 'x'"),
+        ('experiment = "demo"\nalpha = []', "mine.toml: `alpha` must hold at least one value"),
         ('experiment = "demo"\nalpa = [0]', "mine.toml: Unknown axis 'alpa'"),
     ],
 )

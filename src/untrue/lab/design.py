@@ -168,6 +168,8 @@ def parse(name: str, value: Any, types_by_name: Mapping[str, Any]) -> Any:
     if get_origin(hint) is tuple:
         items = value.split(",") if isinstance(value, str) else value
         items = items if isinstance(items, list) else [items]
+        if not items:
+            raise ArgumentError(f"`{name}` must hold at least one value; got []. Or leave it out.")
         return tuple(_single(name, item, get_args(hint)[0]) for item in items)
     # The first of `int | None`; words to choose from are text.
     kind = hint if isinstance(hint, type) else get_args(hint)[0]
