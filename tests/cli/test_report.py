@@ -59,7 +59,7 @@ def test_out_leaves_the_runs_alone_and_a_long_path_stays_on_one_line(
         (lambda p: p, "runs.sqlite is not there"),
         (
             lambda p: _file(p / "runs.sqlite", b"no database at all, but long enough to look"),
-            "not a database",
+            "not a database. Choose another directory.",
         ),
         (
             lambda p: _file(p / "runs.sqlite", b"") / "runs.sqlite",

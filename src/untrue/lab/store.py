@@ -75,7 +75,7 @@ class Store:
                 f"No results in {directory}: {FILE} is not there. "
                 f"Make some with `untrue run EXPERIMENT --out {directory}`."
             )
-        return cls(Storage.read(path, other=OTHER), path)
+        return cls(Storage.read(path, other="Choose another directory."), path)
 
     @classmethod
     def memory(cls) -> Self:
