@@ -98,6 +98,7 @@ def test_a_dry_run_counts_what_is_there_and_leaves_it_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code([*TINY, "--out", str(tmp_path), "--alpha", "0"]) == 0
+    assert ": 1 model, 0 done already, 1 to train, " in capsys.readouterr().out
     before = (tmp_path / "runs.sqlite").read_bytes()
     capsys.readouterr()
     assert exit_code([*TINY, "--out", str(tmp_path), "--dry-run"]) == 0

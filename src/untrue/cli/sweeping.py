@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from untrue.checks import MOST_PROCESSES, check_count
 from untrue.cli.console import say
+from untrue.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -224,7 +225,8 @@ def start_line(sweep: Sweep, ahead: SweepStatus, how_long: str, *, jobs: int) ->
         else ""
     )
     start = (
-        f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: {ahead.expected} models, "
+        f"{sweep.experiment} on {sweep.data}, scale {sweep.scale}: "
+        f"{counted(ahead.expected, 'model')}, "
         f"{ahead.done} done already{failed}{damaged}, {ahead.todo} to train{again}"
     )
     return f"{start}, {jobs} at a time: {how_long}." if ahead.todo else f"{start}."

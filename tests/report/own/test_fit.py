@@ -107,6 +107,13 @@ def test_before_and_after_count_the_same_errors(found: FitResult) -> None:
         assert row.after == after.count[cell].sum()
 
 
+def test_epochs_are_whole_numbers(found: FitResult) -> None:
+    ran = len(found.history.validation)
+    assert fit_page._losses(found).x.ticks == tuple(range(1, ran + 1))
+    long = dataclasses.replace(found.history, validation=(1.0,) * 50)
+    assert fit_page._losses(dataclasses.replace(found, history=long)).x.ticks == ()
+
+
 def test_a_page_without_a_baseline_compares_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2

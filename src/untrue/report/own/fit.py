@@ -26,6 +26,7 @@ from untrue.training.progress import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
 MOST_CLASSES = 60
+FEW_EPOCHS = 10
 
 
 def variants_table(found: FitResult) -> Table:
@@ -248,11 +249,14 @@ def _losses(found: FitResult) -> Curves:
     if not found.history.train:
         title, unit = "Validation loss by round", "round"
         kept = f"Of {len(found.history.validation)} rounds of trees the first {best}"
+    longest = max(len(line.points) for line in series)
+    # Few epochs would be counted in halves.
+    ticks = tuple(float(i) for i in range(1, longest + 1)) if longest <= FEW_EPOCHS else ()
     return Curves(
         title,
         f"{kept} were kept: there the validation loss is least. Losses of different kinds do not "
         "compare.",
-        Axis(unit),
+        Axis(unit, ticks=ticks),
         Axis("mean loss", from_zero=True),
         series,
     )

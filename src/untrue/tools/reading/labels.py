@@ -136,7 +136,8 @@ def warn_of_absent(classes: Sequence[str], labels: IntArray) -> None:
     absent = sorted(set(classes) - {classes[i] for i in np.unique(labels).tolist()})
     if absent:
         warnings.warn(
-            f"no example to learn from for {listed(absent)}: the model will hardly ever predict it",
+            f"no example to learn from for {listed(absent)}, so that the model will hardly ever "
+            f"predict {'it' if len(absent) == 1 else 'them'}",
             UntrueWarning,
             stacklevel=3,
         )

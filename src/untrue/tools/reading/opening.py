@@ -81,7 +81,8 @@ def open_source(
         return _open_arrays(path, target or "y", needed=schema is None, classes=classes)
     if not is_table(path):
         raise DataError(
-            f"{path} is neither a table (.csv, .parquet), nor an .npz file, nor a folder of images."
+            f"{path} is neither a table (.csv, .csv.gz, .tsv, .parquet), nor an .npz file, nor a "
+            "folder of images."
         )
     return table_source(
         open_table(path, delimiter=delimiter),
