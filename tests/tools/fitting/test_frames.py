@@ -39,9 +39,9 @@ def test_a_table_in_memory_is_learned_from_as_a_file_is(
 
 def test_a_table_needs_to_be_told_its_labels(patients: pd.DataFrame) -> None:
     with pytest.raises(ArgumentError, match=r"Name the column to learn, `target` \(--target\)"):
-        untrue.fit(patients)
+        untrue.fit(patients, loss="cross-entropy")
     with pytest.raises(DataError, match="two columns called 'a'"):
-        untrue.fit(pd.DataFrame([[1, 2]], columns=["a", "a"]), [0])
+        untrue.fit(pd.DataFrame([[1, 2]], columns=["a", "a"]), [0], loss="cross-entropy")
 
 
 def test_probabilities_in_a_table_are_read_by_the_names_of_its_columns() -> None:
