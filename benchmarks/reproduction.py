@@ -268,6 +268,7 @@ def zones_and_confidence(rows: Sequence[Row]) -> str:
 
 SWEEPS: dict[str, Callable[[Sequence[Row]], str]] = {
     "mnist-masked-zone": zones_and_confidence,
+    "mnist-masked-zone-literal": zones_and_confidence,
     "cifar10-masked-zone": zones_and_confidence,
     "cifar10-masked-zone-paper-network": zones_and_confidence,
     "cifar100-hierarchy": hierarchy,
