@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from untrue.errors import DataError
+from untrue.errors import DataError, UntrueWarning
 from untrue.tools.reading.features import Schema
 from untrue.tools.reading.images import (
     ImagePreprocessing,
@@ -53,10 +53,59 @@ def test_sizes_and_colours_are_brought_to_one(tmp_path: Path) -> None:
     pixels = read_images([grey, wide, clear], rules)
     assert pixels.shape == (3, 3, 24, 24)
     assert pixels.dtype == np.uint8
-    assert [int(each.mean()) for each in pixels] == [99, 200, 50]
+    # An alpha of 50 of 255 leaves 80 % of the white behind it: 50 * 50/255 + 255 * 205/255.
+    assert [int(each.mean()) for each in pixels] == [99, 200, 215]
     assert fit_images([grey]) == ImagePreprocessing(1, 20, 20)
     assert fit_images([image(tmp_path / "d.png", (500, 300))]) == ImagePreprocessing(1, 64, 64)
     assert fit_images([grey], size=12) == ImagePreprocessing(1, 12, 12)
+
+
+def shape_in_alpha(path: Path, mode: str, value: int = 0) -> Path:
+    """An image of one colour whose left half is opaque and whose right half is transparent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    alpha = np.zeros((8, 8), dtype=np.uint8)
+    alpha[:, :4] = 255
+    grey = Image.new("L", (8, 8), value)
+    if mode in ("LA", "RGBA"):
+        Image.merge(mode, [grey] * (len(mode) - 1) + [Image.fromarray(alpha)]).save(path)
+    elif mode == "P":
+        picture = Image.fromarray((alpha == 0).astype(np.uint8), "P")
+        picture.putpalette([value] * 6)
+        picture.save(path, transparency=1)
+    else:  # one value of a grey image stands for transparent
+        Image.fromarray(np.where(alpha, value, 7).astype(np.uint8)).save(path, transparency=7)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "L"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_what_is_transparent_is_white_as_viewers_show_it(
+    mode: str, channels: int, tmp_path: Path
+) -> None:
+    file = shape_in_alpha(tmp_path / "a.png", mode)
+    pixels = read_images([file], ImagePreprocessing(channels, 8, 8))[0]
+    assert (pixels[:, :, :4] == 0).all()
+    assert (pixels[:, :, 4:] == 255).all()
+
+
+@pytest.mark.parametrize("ending", ["gif", "webp", "tiff"])
+def test_other_formats_with_transparent_parts_are_read_alike(ending: str, tmp_path: Path) -> None:
+    file = tmp_path / f"a.{ending}"
+    with Image.open(shape_in_alpha(tmp_path / "a.png", "RGBA")) as picture:
+        picture.save(file, **({"lossless": True} if ending == "webp" else {}))
+    pixels = read_images([file], ImagePreprocessing(3, 8, 8))[0]
+    assert (pixels[:, :, :4] == 0).all()
+    assert (pixels[:, :, 4:] == 255).all()
+
+
+def test_white_shapes_on_a_transparent_ground_are_said_to_vanish(tmp_path: Path) -> None:
+    gone = shape_in_alpha(tmp_path / "white.png", "RGBA", 255)
+    kept = shape_in_alpha(tmp_path / "black.png", "RGBA")
+    with pytest.warns(UntrueWarning, match=r"1 of 2 images \(.*white\.png first\) .* all white"):
+        read_images([kept, gone], ImagePreprocessing(1, 8, 8))
+    empty = tmp_path / "empty.png"
+    Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(empty)
+    assert read_images([empty], ImagePreprocessing(1, 8, 8)).min() == 255
 
 
 def test_sixteen_bits_keep_their_range(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.errors import DataError, listed
+from untrue.errors import DataError, UntrueWarning, counted, listed
 from untrue.input_files import check_regular, reading, shown
 from untrue.optional import need
 
@@ -168,6 +168,7 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
         (len(files), preprocessing.channels, preprocessing.height, preprocessing.width), np.uint8
     )
     pil = need("PIL.Image", "Reading images")
+    vanished = list[Path]()
     for i, file in enumerate(files):
         with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
             warnings.simplefilter("ignore")  # about damage that does not matter, as in EXIF
@@ -175,13 +176,48 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
             if image.mode.startswith(DEEP):
                 scaled = _deep_values(image, file) * np.float32(255 / preprocessing.white)
                 image = pil.fromarray(scaled.clip(0, 255).astype(np.uint8))
-            ready = image.convert("RGB" if preprocessing.channels == 3 else "L")
+            ready = _on_white(image).convert("RGB" if preprocessing.channels == 3 else "L")
             ready = ready.resize(
                 (preprocessing.width, preprocessing.height), pil.Resampling.BILINEAR
             )
             array = np.asarray(ready, dtype=np.uint8)
             pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+            if array.min() == 255 and _partly_transparent(image):
+                vanished.append(file)
+    if vanished:
+        warnings.warn(
+            f"{len(vanished):,} of {counted(len(files), 'image')} ({vanished[0]} first) become all "
+            "white: white shapes on a transparent background, which is read as white. Save them "
+            "with a background of another colour",
+            UntrueWarning,
+            stacklevel=2,
+        )
     return pixels
+
+
+def _on_white(image: Any) -> Any:
+    """The image on white where it is transparent, as viewers show it.
+
+    Under transparent pixels lies any colour, mostly black, which nobody has seen.
+    """
+    if not _has_alpha(image):
+        return image
+    pil = need("PIL.Image", "Reading images")
+    background = pil.new("RGBA", image.size, "white")
+    background.alpha_composite(image.convert("RGBA"))
+    return background
+
+
+def _has_alpha(image: Any) -> bool:
+    """Whether it has an alpha channel, or a colour that stands for transparent."""
+    return "A" in image.getbands() or "transparency" in image.info
+
+
+def _partly_transparent(image: Any) -> bool:
+    if not _has_alpha(image):
+        return False
+    low, high = image.convert("RGBA").getchannel("A").getextrema()
+    return bool(low < high)
 
 
 def _deep_values(image: Any, file: Path) -> npt.NDArray[np.float32]:
