@@ -121,6 +121,8 @@ def export_onnx(
         "decision": decision,
         "temperature": repr(model.temperature),
     }
+    if isinstance(model.preprocessing, ImagePreprocessing):
+        about["white"] = str(model.preprocessing.white)
     for key, value in about.items():
         made.metadata_props.add(key=key, value=value)
     content: bytes = made.SerializeToString()
