@@ -273,6 +273,18 @@ def test_what_cannot_be_shown_is_said(pool, budgets, message) -> None:
         control(probs, target, budgets=budgets, classes=pool.classes)
 
 
+def test_a_limit_of_0_is_refused_before_any_search(pool) -> None:
+    probs, target = pool.draw(1000, np.random.default_rng(14))
+    budgets = ["*->benign <= 10%", "tumour->benign <= 0%", "tumour->cyst <= 0 errors"]
+    with pytest.raises(BudgetError) as caught:
+        control(probs, target, budgets=budgets, classes=pool.classes)
+    assert str(caught.value) == (
+        "No rule can be shown to keep tumour->benign <= 0% and tumour->cyst <= 0 errors: no number "
+        "of examples can show that something never happens; allow a little."
+    )
+    assert caught.value.closest is None  # no rule was looked for
+
+
 def test_a_budget_of_costs_needs_a_penalty(pool) -> None:
     probs, target = pool.draw(1000, np.random.default_rng(14))
     budgets = ["expected cost <= 0.05"]

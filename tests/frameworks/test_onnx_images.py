@@ -1,4 +1,4 @@
-"""The recipe of docs/onnx.md brings image files to what an exported graph takes, as `untrue` does."""
+"""The recipe of docs/onnx.md makes of image files what a graph takes, as `untrue predict` does."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import resolve_all
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.sequence import split, usual_path_share
-from untrue.budgets.shortfall import shortfall
+from untrue.budgets.shortfall import NEVER, shortfall
 from untrue.checks import check_confidence, check_number, check_seed
 from untrue.decision import calibrate
 from untrue.errors import ArgumentError, BudgetError
@@ -67,7 +67,7 @@ def control(
     seed        of the random split into these and the test part
 
     Raises `BudgetError` where no rule can be shown to keep the budgets: it says why and what it
-    would take, and has the closest rule.
+    would take, and has the closest rule; none for a limit of 0, which nothing can show.
 
     >>> rng = np.random.default_rng(0)
     >>> target = rng.integers(0, 2, 2000)
@@ -133,10 +133,13 @@ def find_rule(
             f"Budget {of_cost[0]!r} is about what mistakes cost: give a `penalty` (--penalty FILE; "
             "make one with `untrue penalty new`)."
         )
+    limits = np.array([budget.limit() for budget in resolved])
+    if not limits.all():
+        never = [str(budget) for budget, limit in zip(resolved, limits, strict=True) if not limit]
+        raise BudgetError(f"No rule can be shown to keep {' and '.join(never)}: {NEVER}.")
     family = Family(data.penalty, resolved, abstain_cost, by_cost=by_cost)
     share = usual_path_share(len(resolved)) if path_share is None else path_share
     path_part, test_part = split(len(data.target), share, seed)
-    limits = np.array([budget.limit() for budget in resolved])
     alpha = 1.0 - confidence
     temperature, ready = _ready(family, data, path_part)
     paths = find_paths(ready, limits, alpha, len(test_part))

@@ -15,6 +15,7 @@ from untrue.metrics.bounds import most_errors
 
 # More examples than this are too many to suggest.
 MOST = 10**8
+NEVER = "no number of examples can show that something never happens; allow a little"
 
 
 def shortfall(
@@ -82,7 +83,7 @@ def _reason(
         return ""
     needed = budget.examples_needed(verdict.limit, confidence)
     if needed is None:
-        return "no number of examples can show that something never happens; allow a little"
+        return NEVER
     if verdict.of < needed:
         every = f"{needed:,} are needed there, about {about(needed / share)} in all"
         if budget.by_prediction:

@@ -19,6 +19,7 @@ from untrue.budgets.family import Family
 from untrue.budgets.frontier import Path, find_paths
 from untrue.budgets.outcome import Floor, Outcome, walk_paths
 from untrue.budgets.sequence import verdicts
+from untrue.budgets.shortfall import NEVER
 from untrue.errors import DataError
 from untrue.metrics import confusion_cells
 from untrue.penalty import FormulaPenalty, Penalty
@@ -221,10 +222,7 @@ def too_few(budget: ResolvedBudget, held_out: IntArray, confidence: float) -> st
         return None
     wanted = budget.examples_needed(verdict.limit, confidence)
     if wanted is None:
-        return (
-            f"{budget}: no number of examples can show that something never happens; allow a "
-            "little. It cannot count as kept."
-        )
+        return f"{budget}: {NEVER}. It cannot count as kept."
     return (
         f"{budget}: to show this with {100 * confidence:g} % confidence takes at least {wanted:,} "
         f"{budget.counted} in the held-out part without any error; there are {verdict.of:,}. "
