@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
@@ -77,6 +78,16 @@ def test_from_a_file_to_a_rule_to_answers_to_an_audit(
     assert f"{errors} of {tumours.sum()} examples" in shown
     verdict = json.loads((folder / "a" / "audit.json").read_text())["budgets"][0]
     assert (verdict["errors"], verdict["of"]) == (errors, int(tumours.sum()))
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [("march.json", "march.json"), ("my rules/a.json", "'my rules/a.json'")]
+)
+def test_the_page_names_the_file_of_the_rule(out: str, words: str, folder: Path) -> None:
+    (folder / "my rules").mkdir()
+    assert control("known.csv", "--budget", BUDGET, "--out", out) == 0
+    page = html.unescape((folder / out).with_suffix(".html").read_text())
+    assert f"untrue audit decided.csv --rule {words}" in page
 
 
 def test_exit_code_1_once_a_budget_is_shown_to_be_broken(

@@ -102,7 +102,7 @@ def control(
         classes=options.names(classes),
         seed=seed,
     )
-    html = render(control_page.control_page(found))
+    html = render(control_page.control_page(found, out))
     found.rule.save(out)
     write_text(beside, html)
     where = console()

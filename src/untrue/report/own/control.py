@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from untrue.budgets import DecisionRule, Guarantee, TestedRule
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Folded, Page, Part, Section
@@ -187,14 +190,14 @@ def tested_path(found: Guarantee) -> tuple[Part, ...]:
     return (*parts, price_figure(found), Folded("Every rule in numbers", (tested_table(found),)))
 
 
-def control_page(found: ControlledFile) -> Page:
-    """Budgets, price and path as a page."""
+def control_page(found: ControlledFile, file: Path) -> Page:
+    """Budgets, price and path as a page; file: where the rule is."""
     rule = found.rule
     guarantee = rule.guarantee
     listed = " and ".join(guarantee.budgets)
     held = "holds" if len(rule.budgets) == 1 else "hold, all together,"
     sections = [
-        Section("What is guaranteed", (_promise(rule), budgets_table(rule))),
+        Section("What is guaranteed", (_promise(rule, file), budgets_table(rule))),
         Section("What it costs", (price_table(rule), multipliers_table(rule))),
         Section("The path that was tested", tested_path(guarantee)),
     ]
@@ -221,13 +224,13 @@ def control_page(found: ControlledFile) -> Page:
     )
 
 
-def _promise(rule: DecisionRule) -> str:
+def _promise(rule: DecisionRule, file: Path) -> str:
     sure = 100 * rule.guarantee.confidence
     return (
         "The true rate of every budget, on all cases like these and not only on those that were "
         f"seen, is within its limit; the procedure is wrong in at most {100 - sure:.3g} of 100 "
         "such files. New cases must come from where these came from. Check it on new cases with "
-        "their truth with `untrue audit decided.csv --rule rule.json`."
+        f"their truth with `untrue audit decided.csv --rule {shlex.quote(str(file))}`."
     )
 
 
