@@ -39,13 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = ["compute_loss_func", "compute_metrics"]
 
+# What the Trainer leaves out when it counts labels.
+IGNORED = -100
+
 
 def compute_loss_func(loss: PenaltyLoss) -> Callable[..., torch.Tensor]:
     """The `compute_loss_func` of a Trainer, by a loss such as `untrue.BilinearLoss`.
 
     Under gradient accumulation the Trainer passes how many labels all batches of a step have: the
     mean of each batch counts by its share of them, so that the step is that of one large batch. Not
-    so with class weights (`weight`): a batch still counts by its labels, not by their weights.
+    so with class weights (`weight`) or another `ignore_index` than the Trainer's own -100: a batch
+    still counts by the labels that the Trainer counts.
     """
     if not isinstance(loss, PenaltyLoss) or loss.reduction != "mean":
         raise ArgumentError(
@@ -62,10 +66,11 @@ def compute_loss_func(loss: PenaltyLoss) -> Callable[..., torch.Tensor]:
         mean: torch.Tensor = loss.to(logits.device)(logits, labels)
         if num_items_in_batch is None:
             return mean
-        counted = (labels != loss.ignore_index).sum()
         # The mean of no labels is nan, its gradient 0.
-        share: torch.Tensor = counted / num_items_in_batch
-        return torch.where(counted > 0, mean, 0.0) * share
+        found = torch.where((labels != loss.ignore_index).any(), mean, 0.0)
+        count = torch.as_tensor(num_items_in_batch).clamp(min=1)  # none at all: 0, not nan
+        share: torch.Tensor = (labels != IGNORED).sum() / count
+        return found * share
 
     return of_outputs
 
@@ -75,32 +80,48 @@ def compute_metrics(
     *,
     hierarchy: Hierarchy | None = None,
     groups: Groups | None = None,
-    ignore_index: int = -100,
+    ignore_index: int = IGNORED,
 ) -> Callable[[Any], dict[str, float]]:
     """The `compute_metrics` of a Trainer: total_error, expected_cost and zone_errors.
 
     With `hierarchy` mistake_severity too, with `groups` coarse_error; see `untrue.metrics`. The
-    answer is the class of the greatest logit.
+    answer is the class of the greatest logit; of one logit, that of class 1 of two, its sign.
+    Predictions may be classes too, as `preprocess_logits_for_metrics` makes them to save memory.
     """
     costs = penalty if isinstance(penalty, Penalty) else Penalty.from_matrix(penalty)
 
     def of_predictions(predictions: Any) -> dict[str, float]:
         given, labels = predictions.predictions, np.asarray(predictions.label_ids)
-        logits = np.asarray(given[0] if isinstance(given, tuple) else given)
-        answers = logits.argmax(-1 if _classes_last(logits.shape, labels.shape) else 1)
+        found = np.asarray(given[0] if isinstance(given, tuple) else given)
+        answers = _answers(found, labels.shape, costs.n_classes)
         cm = metrics.confusion_matrix(labels, answers, costs.n_classes, ignore_index=ignore_index)
-        found = {
+        measured = {
             "total_error": metrics.total_error(cm),
             "expected_cost": metrics.expected_cost(cm, costs),
             "zone_errors": float(metrics.zone_errors(cm, costs)),
         }
         if hierarchy is not None:
-            found["mistake_severity"] = metrics.mistake_severity(cm, hierarchy)
+            measured["mistake_severity"] = metrics.mistake_severity(cm, hierarchy)
         if groups is not None:
-            found["coarse_error"] = metrics.coarse_error(cm, groups, classes=costs.classes)
-        return found
+            measured["coarse_error"] = metrics.coarse_error(cm, groups, classes=costs.classes)
+        return measured
 
     return of_predictions
+
+
+def _answers(found: Any, labels: tuple[int, ...], n_classes: int) -> Any:
+    """The classes that predictions of a model name, in the shape of the labels."""
+    if found.shape == labels and found.dtype.kind in "iu":
+        return found
+    dim = -1 if _classes_last(found.shape, labels) else 1
+    if (found.shape[dim], n_classes) == (1, 2):
+        return (found > 0).squeeze(dim).astype(np.int64)
+    if found.shape[dim] != n_classes:
+        raise ArgumentError(
+            f"The penalty is for {n_classes} classes, but the model gives {found.shape[dim]} "
+            "logits per label."
+        )
+    return found.argmax(dim)
 
 
 def _classes_last(logits: Any, labels: Any) -> bool:

@@ -155,7 +155,44 @@ def test_as_many_classes_as_pixels_or_tokens_stay_where_they_are() -> None:
         assert predict(seen)["total_error"] == 0
 
 
+def test_labels_that_the_loss_alone_ignores_do_not_shrink_it() -> None:
+    """The Trainer counts what is not -100; maps of pixels often have 255 where nobody knows."""
+    logits, labels = torch.randn(2, 3, 4, 4), torch.randint(0, 3, (2, 4, 4))
+    labels[:, :2] = 255
+    loss = untrue.BilinearLoss(COSTS, alpha=0.5, ignore_index=255)
+    found = compute_loss_func(loss)({"logits": logits}, labels, num_items_in_batch=labels.numel())
+    torch.testing.assert_close(found, loss(logits, labels))
+
+
+def test_a_step_without_labels_is_0() -> None:
+    logits, labels = torch.randn(4, 3, requires_grad=True), torch.full((4,), -100)
+    for count in (0, torch.tensor(0)):
+        found = compute_loss_func(LOSS)({"logits": logits}, labels, num_items_in_batch=count)
+        found.backward()
+        assert found.item() == 0
+    assert logits.grad is not None
+    assert not logits.grad.any()
+
+
+def test_one_logit_answers_by_its_sign() -> None:
+    costs = untrue.Penalty.from_rules(["no", "yes"], {("yes", "no"): 9.0})
+    logits, labels = np.array([[2.0], [-1.0], [0.5], [-3.0]]), np.array([1, 0, 0, 1])
+    found = compute_metrics(costs)(transformers.EvalPrediction(logits, labels))
+    assert found["total_error"] == 0.5
+    assert found["expected_cost"] == pytest.approx((1 + 9) / 4)
+
+
+def test_classes_may_take_the_place_of_logits() -> None:
+    labels, answers = np.array([[0, 1, -100], [2, 2, 1]]), np.array([[0, 2, 1], [2, 0, 1]])
+    found = compute_metrics(COSTS)(transformers.EvalPrediction(answers, labels))
+    assert found["total_error"] == pytest.approx(2 / 5)
+    assert found["expected_cost"] == pytest.approx((1 + 9) / 5)
+
+
 def test_what_does_not_fit_is_refused() -> None:
+    few = transformers.EvalPrediction(np.zeros((4, 2)), np.zeros(4, dtype=np.int64))
+    with pytest.raises(ArgumentError, match="is for 3 classes, but the model gives 2 logits"):
+        compute_metrics(COSTS)(few)
     with pytest.raises(ArgumentError, match="reduction='mean'"):
         compute_loss_func(untrue.BilinearLoss(COSTS, reduction="sum"))
     with pytest.raises(ArgumentError, match="no `labels`"):
