@@ -4,7 +4,7 @@
     log-bilinear  L = (1 - alpha) CE - alpha  y' A log(1 - p)
 
 As in `untrue.functional`, but with the classes in the last dimension, as is usual in JAX. Shapes
-and the penalty are checked; a class that is none gives nan, since traced code cannot raise.
+and the penalty are checked; a target that is no class gives nan, since traced code cannot raise.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from untrue.checks import check_choice, check_number
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, PenaltyError
 from untrue.optional import missing
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 try:
     import jax
@@ -66,8 +66,9 @@ def log_bilinear_loss(
     """
 
     def term(rows: Any, z: Any) -> Any:
-        # With one class there is nothing to confuse, and log(1 - p) is -inf.
-        return -(rows * log1m_softmax(z)).sum(-1) if z.shape[-1] > 1 else jnp.zeros(z.shape[:-1])
+        # A class that costs nothing adds nothing, not even where it has all the weight.
+        logs = log1m_softmax(z)
+        return -(rows * jnp.where((rows == 0.0) & (logs == -jnp.inf), 0.0, logs)).sum(-1)
 
     return _mixed(term, logits, target, penalty, alpha, weight, ignore_index, reduction)
 
@@ -76,19 +77,29 @@ def log1m_softmax(logits: Any) -> Any:
     """`log(1 - softmax(logits))` over the last dimension, exact where a probability rounds to 1.
 
     The likeliest class gets the log-sum-exp of the others; all other probabilities are at most
-    1/2, where `log1p(-p)` is exact.
+    1/2, where `log1p(-p)` is exact. One class alone gives -inf.
     """
-    logits = jnp.asarray(logits)
-    largest = jax.lax.stop_gradient(logits).argmax(-1, keepdims=True)
-    mask = jnp.arange(logits.shape[-1]) == largest
-    others = jnp.where(mask, -jnp.inf, logits)
+    given = jnp.asarray(logits)
+    _check_logits(given)
+    z = given.astype(_computed_in(given))
+    if z.shape[-1] == 1:
+        return jnp.full_like(given, -jnp.inf)
+    largest = jax.lax.stop_gradient(z).argmax(-1, keepdims=True)
+    mask = jnp.arange(z.shape[-1]) == largest
+    others = jnp.where(mask, -jnp.inf, z)
     # Seen from the second likeliest, so that large logits do not round their differences away.
     second = jax.lax.stop_gradient(others).max(-1, keepdims=True)
-    others = others - second
+    # Where all others are masked by -inf nothing is left to them, and nothing can be learned.
+    alone = second == -jnp.inf
+    second = jnp.where(alone, 0.0, second)
+    others = jnp.where(alone, 0.0, others) - second
     rest = jax.nn.logsumexp(others, -1, keepdims=True)
-    log_rest = -jnp.logaddexp(jnp.take_along_axis(logits, largest, -1) - second - rest, 0.0)
+    top = jnp.take_along_axis(z, largest, -1)
+    log_rest = jnp.where(alone, -jnp.inf, -jnp.logaddexp(top - second - rest, 0.0))
+    log_rest += jax.lax.stop_gradient(top - top)  # nan where the largest is infinite
     # In the likeliest class's own column stands a harmless log(1 - 0), which is replaced.
-    return jnp.where(mask, log_rest, jnp.log1p(-jnp.exp(others - rest + log_rest)))
+    found = jnp.where(mask, log_rest, jnp.log1p(-jnp.exp(others - rest + log_rest)))
+    return found.astype(given.dtype)
 
 
 def _mixed(
@@ -107,23 +118,29 @@ def _mixed(
     logits, target = jnp.asarray(logits), jnp.asarray(target)
     soft = bool(jnp.issubdtype(target.dtype, jnp.floating))
     _check_shapes(logits, target, soft)
-    dtype = logits.dtype
-    z = logits.astype(jnp.promote_types(dtype, jnp.float32))
+    dtype, k = logits.dtype, logits.shape[-1]
+    z = logits.astype(_computed_in(logits))
     costs = _costs(penalty, z)
-    shares = jnp.ones(z.shape[-1], z.dtype) if weight is None else jnp.asarray(weight, z.dtype)
-    if shares.shape != z.shape[-1:]:
-        raise ArgumentError(f"`weight` must have shape {z.shape[-1:]}; got {shares.shape}.")
-    log_p = jax.nn.log_softmax(z, -1)
+    shares = jnp.ones(k, z.dtype) if weight is None else jnp.asarray(weight, z.dtype)
+    if shares.shape != (k,):
+        raise ArgumentError(f"`weight` must have shape ({k},); got {shares.shape}.")
     if soft:
         y = target.astype(z.dtype) * shares
-        losses = (1.0 - alpha) * -(y * log_p).sum(-1) + alpha * term(y @ costs, z)
+        # Some devices multiply matrices in fewer digits unless asked not to.
+        rows = jnp.matmul(y, costs, precision="highest")
+        ce = -jnp.where(y == 0.0, 0.0, y * jax.nn.log_softmax(z, -1)).sum(-1)
+        losses = _mix(alpha, ce, term(rows, z))
         total = losses.size
     else:
+        # Small types of whole numbers may not hold `ignore_index` or the number of classes.
+        target = target.astype(jnp.promote_types(target.dtype, jnp.int32))
         ignored = target == ignore_index
-        wrong = ((target < 0) | (target >= z.shape[-1])) & ~ignored
+        wrong = ((target < 0) | (target >= k)) & ~ignored
         index = jnp.where(ignored | wrong, 0, target)
-        ce = -jnp.take_along_axis(log_p, index[..., None], -1)[..., 0]
-        losses = ((1.0 - alpha) * ce + alpha * term(costs[index], z)) * shares[index]
+        # Not by the losses alone: the slope of what is nan would be nan, even times 0.
+        z = jnp.where(ignored[..., None], 0.0, z)
+        ce = -jnp.take_along_axis(jax.nn.log_softmax(z, -1), index[..., None], -1)[..., 0]
+        losses = _mix(alpha, ce, term(costs[index], z)) * shares[index]
         losses = jnp.where(wrong, jnp.nan, jnp.where(ignored, 0.0, losses))
         total = jnp.where(ignored, 0.0, shares[index]).sum()
     if reduction == "none":
@@ -131,11 +148,31 @@ def _mixed(
     return (losses.sum() if reduction == "sum" else losses.sum() / total).astype(dtype)
 
 
-def _check_shapes(logits: Any, target: Any, soft: bool) -> None:
+def _mix(alpha: Any, ce: Any, term: Any) -> Any:
+    """`(1 - alpha) ce + alpha term`; what has no share may be infinite, which times 0 is nan."""
+    ce = jnp.where((alpha == 1.0) & ~jnp.isfinite(ce), 0.0, ce)
+    term = jnp.where((alpha == 0.0) & ~jnp.isfinite(term), 0.0, term)
+    return (1.0 - alpha) * ce + alpha * term
+
+
+def _computed_in(x: Any) -> Any:
+    """Single precision for halves."""
+    return jnp.promote_types(x.dtype, jnp.float32)
+
+
+def _check_logits(logits: Any) -> None:
     if logits.ndim < 1 or not jnp.issubdtype(logits.dtype, jnp.floating):
         raise ArgumentError(
             "`logits` must be floating point with the classes in the last dimension; got "
             f"{logits.dtype} of shape {logits.shape}."
+        )
+
+
+def _check_shapes(logits: Any, target: Any, soft: bool) -> None:
+    _check_logits(logits)
+    if jnp.issubdtype(target.dtype, jnp.complexfloating):
+        raise ArgumentError(
+            f"`target` must hold class indices or probabilities; got {target.dtype}."
         )
     wanted = logits.shape if soft else logits.shape[:-1]
     if target.shape != wanted:
@@ -147,12 +184,22 @@ def _check_shapes(logits: Any, target: Any, soft: bool) -> None:
 
 
 def _costs(penalty: Penalty | Any, z: Any) -> Any:
+    """(k, k) The costs, in the type of z."""
+    if isinstance(penalty, ExamplePenalty):
+        raise PenaltyError(
+            "`penalty` must hold costs by class here; got an ExamplePenalty, costs of each "
+            "example: `untrue.functional` has the losses for those."
+        )
     if not isinstance(penalty, Penalty | jax.core.Tracer):
-        penalty = Penalty.from_matrix(np.asarray(penalty, dtype=np.float64))
+        given = isinstance(penalty, jax.Array)
+        penalty = Penalty.from_matrix(np.asarray(penalty, np.float64) if given else penalty)
     costs = jnp.asarray(penalty.matrix() if isinstance(penalty, Penalty) else penalty, z.dtype)
-    if costs.shape != (z.shape[-1], z.shape[-1]):
+    k = z.shape[-1]
+    if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
+        raise ArgumentError(f"`penalty` must have shape ({k}, {k}); got {costs.shape}.")
+    if len(costs) != k:
         raise ArgumentError(
-            f"The penalty is for {costs.shape[0]} classes, but `logits` of shape {z.shape} have "
-            f"{z.shape[-1]} in the last dimension."
+            f"The penalty is for {len(costs)} classes, but `logits` of shape {z.shape} have {k} in "
+            "the last dimension."
         )
     return costs
