@@ -79,3 +79,12 @@ def test_a_table_is_no_data_set_of_images_and_images_are_no_table(folder: Path) 
         load("kdd99", folder)
     with pytest.raises(DataError, match="'mnist' is not a table"):
         load_table("mnist", folder)
+
+
+def test_a_damaged_archive_is_one_sentence(folder: Path) -> None:
+    file = folder / "kdd99" / "corrected.gz"
+    content = bytearray(file.read_bytes())
+    content[12:16] = b"\xff\xff\xff\xff"
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"corrected\.gz is not readable"):
+        load_table("kdd99", folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,7 +173,7 @@ def _rows(path: Path, delimiter: str | None) -> Iterator[list[str]]:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
             for line in file:
                 yield line.rstrip("\n").split(delimiter)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"{path} is not readable ({error}).") from None
 
 
