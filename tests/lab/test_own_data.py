@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.datasets import load_wine
 
 import untrue
@@ -153,3 +154,12 @@ def test_names_paths_and_neither(table: Path) -> None:
         run_data.own(OwnData(table))
     with pytest.raises(DataError, match="barbera"):
         run_data.own(OwnData(table, target="wine", classes=WINES[:2]))
+
+
+def test_an_image_moved_to_another_class_makes_other_data(tmp_path: Path) -> None:
+    for place, grey in (("cat/1.png", 0), ("cat/2.png", 90), ("dog/3.png", 250)):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        Image.new("L", (4, 4), grey).save(tmp_path / place)
+    before = OwnData(tmp_path).open().info.fingerprint
+    (tmp_path / "cat/2.png").rename(tmp_path / "dog/2.png")
+    assert OwnData(tmp_path).open().info.fingerprint != before

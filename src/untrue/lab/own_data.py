@@ -9,7 +9,7 @@ import dataclasses
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -78,8 +78,8 @@ class OwnData:
         """Of every byte that is read and of how it is read: other inputs are other runs."""
         own = dataclasses.replace(self, path=Path())
         digest = hashlib.sha256(repr((own, opened.classes)).encode())
-        for file in _files(opened.source):
-            digest.update(os.fsencode(file.name))
+        for name, file in _files(opened.source):
+            digest.update(os.fsencode(name))
             digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
 
@@ -169,5 +169,8 @@ class Opened:
         )
 
 
-def _files(source: Source) -> Iterator[Path]:
-    yield from source.images.files if isinstance(source, FolderSource) else (source.path,)
+def _files(source: Source) -> Iterable[tuple[str, Path]]:
+    """Names and places of what is read; an image's folders say what class and part it is of."""
+    if isinstance(source, FolderSource):
+        return zip(source.images.names, source.images.files, strict=True)
+    return ((source.path.name, source.path),)
