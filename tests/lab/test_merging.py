@@ -10,6 +10,7 @@ import pytest
 from tests.cli.untrue_process import run_untrue
 from tests.lab.test_store import (
     CONFIG,
+    COSTS,
     FAILED,
     INFO,
     OTHER_COSTS,
@@ -92,6 +93,30 @@ def test_decisions_by_other_costs_come_along(tmp_path: Path) -> None:
         assert [made.costs for made in found.decisions] == [d.costs for d in scored.decisions]
 
 
+def test_a_baseline_keeps_the_zones_of_every_directory(tmp_path: Path) -> None:
+    """Zones of 10 cells made here, of 30 there: the report sets both beside the same baseline."""
+    first, second = (dataclasses.replace(CONFIG, score_on=(each,)) for each in (COSTS, OTHER_COSTS))
+    other = Decision(OTHER_COSTS, np.array([[5, 0], [3, 2]]))
+    made = [
+        dataclasses.replace(RESULT, config=first),
+        dataclasses.replace(RESULT, config=second, decisions=(other,)),
+    ]
+    assert made[0].run_id == made[1].run_id
+    merge([directory(tmp_path / name, run) for name, run in zip("ab", made, strict=True)], tmp_path)
+    with Store.read(tmp_path) as store:
+        (sweep,) = store.sweeps()
+        assert [config.score_on for config in sweep.configs] == [(COSTS, OTHER_COSTS)]
+
+
+def test_weights_and_probabilities_come_to_runs_that_lack_them(tmp_path: Path) -> None:
+    whole = directory(tmp_path / "a", RESULT, weights=True)
+    merge([whole], tmp_path / "out", results_only=True)
+    assert merge([whole], tmp_path / "out") == Merged(added=0, known=1, damaged=0)
+    with Store.read(tmp_path / "out") as store:
+        assert store.weights(RESULT.run_id) == b"numbers"
+        assert np.array_equal(store.probs(RESULT.run_id), PROBS)  # type: ignore[arg-type]
+
+
 def test_other_data_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     first = directory(tmp_path / "a", RESULT)
     other = directory(tmp_path / "b", SECOND, info=dataclasses.replace(INFO, fingerprint="x"))
@@ -120,6 +145,20 @@ def test_other_costs_of_one_sweep_are_refused_before_anything_is_written(tmp_pat
     with Store.read(tmp_path / "out") as store:
         assert len(store.status()) == 2
     assert (tmp_path / "out" / FILE).read_bytes() == before
+
+
+def test_comparisons_by_zones_of_other_sizes_are_refused(tmp_path: Path) -> None:
+    """Every setting of a comparison is set beside every other, so they must have the same costs."""
+    places = []
+    for seed, cells in enumerate((((0, 1),), ((0, 1), (1, 0)))):
+        run = judged_by(10.0, seed=seed, cells=cells)
+        places.append(tmp_path / str(seed))
+        with Store.write(places[-1]) as store:
+            store.add_dataset(INFO)
+            store.add_sweep(Sweep("compare", "tiny", "desk", "untrue compare", 1, (run.config,)))
+            store.add(run)
+    with pytest.raises(StorageError, match="compare/tiny in .* was judged by other costs"):
+        merge(places, tmp_path / "out")
 
 
 def judged_by(inside: float, *, seed: int, cells: tuple[tuple[int, int], ...]) -> RunResult:

@@ -21,7 +21,7 @@ from untrue.lab.data import Dataset, load
 from untrue.lab.executor import Finished, finished_with
 from untrue.lab.experiments import find
 from untrue.lab.plans import GROUP_COSTS, PaperPlan, Plan, paper_plan
-from untrue.lab.records import PenaltySpec
+from untrue.lab.records import Decision, PenaltySpec
 from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
@@ -168,6 +168,21 @@ def test_a_directory_with_kept_weights_serves_another(
         (found,) = collect(store)
         assert len(found.starts) == 2
         assert {row.epochs_run for row in found.rows} == {2}
+
+
+def test_starts_that_are_taken_over_keep_what_was_decided_here(
+    made: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    plan = warm_plan(plan_of(), str(made), {"epochs": 1})
+    costs = PenaltySpec("zone", 3.0, 1.0, ((0, 1),))
+    with Store.read(made) as other, Store.write(tmp_path) as store:
+        start = other.result(plan.found[0].run_id)
+        assert start is not None
+        here = dataclasses.replace(start, decisions=(Decision(costs, start.confusion),))
+        store.add(here)
+        copy_starts(plan, store)
+        assert store.has_weights(start.run_id)
+        assert store.result(start.run_id).decision(costs) is not None  # type: ignore[union-attr]
 
 
 def test_other_costs_make_the_short_runs_again_and_not_their_starts(

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from untrue.lab.records import PenaltySpec, RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.storage import StorageError, locked
@@ -27,9 +30,10 @@ class Merged:
 def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool = False) -> Merged:
     """Copy into `out` what the directories `sources` hold and it lacks; they stay as they are.
 
-    A finished run takes the place of one that failed. Sweeps of the same name become one, with the
-    runs of all. Nothing is copied where two directories used other files of a data set, or other
-    costs for sweeps of the same name.
+    A finished run takes the place of one that failed; one that is there gets the weights, test
+    probabilities and decisions it lacks. Sweeps of the same name become one, with the runs of all.
+    Nothing is copied where two directories used other files of a data set, or other costs for
+    sweeps of the same name.
 
     results_only: without weights and test probabilities, which are most of the bytes. Such runs can
         be reported and completed by others. Where weights are to be kept, or other costs to be
@@ -68,12 +72,14 @@ def _check_same_data(sources: Sequence[str | Path], stores: Sequence[Store]) -> 
 
 def _check_same_costs(places: Sequence[str | Path], stores: Sequence[Store]) -> None:
     """Before a run is written: sweeps of one name judge by the same costs, or means mix them."""
-    seen: dict[str, tuple[set[PenaltySpec], str | Path]] = {}
+    seen: dict[str, tuple[set[tuple[PenaltySpec, int]], str | Path]] = {}
     for place, store in zip(places, stores, strict=True):
         for sweep in store.sweeps():
-            # Zones are drawn for each repetition; what a mistake in them costs is not.
+            # Zones are drawn for each repetition; what a mistake in them costs is not. Their size
+            # is an axis of the experiments, but all settings of a comparison have the same.
+            sized = sweep.experiment == "compare"
             stated = {
-                dataclasses.replace(spec, cells=())
+                (dataclasses.replace(spec, cells=()), spec.zone_size if sized else 0)
                 for config in sweep.configs
                 for spec in config.score_on
             }
@@ -87,30 +93,38 @@ def _check_same_costs(places: Sequence[str | Path], stores: Sequence[Store]) -> 
 
 def _copied(source: Store, target: Store, results_only: bool) -> int:
     """How many runs came in."""
-    known, added = target.status(), 0
-    for run in source.results():
-        run_id = run.run_id
-        if known.get(run_id) == "ok" or (run.status == "failed" and run_id in known):
-            _add_decisions(target, run)
-            continue
-        target.add(
+    return sum(
+        take_over(
+            target,
             run,
-            probs=None if results_only else source.probs(run_id),
-            weights=None if results_only else source.weights(run_id),
+            probs=None if results_only else source.probs(run.run_id),
+            weights=None if results_only else source.weights(run.run_id),
         )
-        added += 1
-    return added
+        for run in source.results()
+    )
 
 
-def _add_decisions(target: Store, run: RunResult) -> None:
-    """A run that is there may have been scored on other costs elsewhere."""
+def take_over(
+    target: Store,
+    run: RunResult,
+    *,
+    probs: npt.NDArray[np.float32] | None,
+    weights: bytes | None,
+) -> bool:
+    """Keep a run of another directory; False: it was there, and got what it lacked."""
     there = target.result(run.run_id)
-    if there is None or run.status == "failed":
-        return
-    scored = {(made.costs, made.rule, made.share) for made in there.decisions}
-    more = [made for made in run.decisions if (made.costs, made.rule, made.share) not in scored]
-    if more:
-        target.add_decisions(run.run_id, more)
+    if there is None or (there.status, run.status) == ("failed", "ok"):
+        target.add(run, probs=probs, weights=weights)
+        return True
+    if run.status == "ok":
+        scored = {(made.costs, made.rule, made.share) for made in there.decisions}
+        more = [d for d in run.decisions if (d.costs, d.rule, d.share) not in scored]
+        kept = target.probs(run.run_id)
+        weights = None if target.has_weights(run.run_id) else weights
+        if more or weights is not None or (kept is None and probs is not None):
+            whole = dataclasses.replace(there, decisions=(*there.decisions, *more))
+            target.add(whole, probs=probs if kept is None else kept, weights=weights)
+    return False
 
 
 def _with_runs_of(target: Store, sweep: Sweep) -> Sweep:
@@ -118,6 +132,11 @@ def _with_runs_of(target: Store, sweep: Sweep) -> Sweep:
     there = next((known for known in target.sweeps() if known.name == sweep.name), None)
     if there is None:
         return sweep
-    configs = {config.run_id: config for config in (*there.configs, *sweep.configs)}
+    configs = {config.run_id: config for config in there.configs}
+    for config in sweep.configs:
+        # A baseline is scored on the zones of both.
+        known = configs.get(config.run_id, config).score_on
+        score_on = tuple(dict.fromkeys((*known, *config.score_on)))
+        configs[config.run_id] = dataclasses.replace(config, score_on=score_on)
     expected = max(there.expected, sweep.expected, len(configs))
     return dataclasses.replace(there, configs=tuple(configs.values()), expected=expected)
