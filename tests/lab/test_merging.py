@@ -157,7 +157,7 @@ def test_comparisons_by_zones_of_other_sizes_are_refused(tmp_path: Path) -> None
             store.add_dataset(INFO)
             store.add_sweep(Sweep("compare", "tiny", "desk", "untrue compare", 1, (run.config,)))
             store.add(run)
-    with pytest.raises(StorageError, match="compare/tiny in .* was judged by other costs"):
+    with pytest.raises(StorageError, match=r"compare/tiny in .* was judged by other costs"):
         merge(places, tmp_path / "out")
 
 

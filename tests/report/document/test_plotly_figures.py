@@ -107,3 +107,14 @@ def test_intervals_reach_from_low_to_high_and_hover_gives_the_true_place() -> No
     assert base["x"] != [10.0, 20.0]
     assert base["hovertext"][0] == "<b>base</b><br>n: 10<br>errors: 5 [4, 7]"
     assert drawing["data"][2]["name"] == "chosen"
+
+
+@pytest.mark.parametrize("panels", [1, 2])
+@pytest.mark.parametrize("k", [17, 40, 100])
+def test_cells_without_numbers_are_square_and_high_enough_to_see(k: int, panels: int) -> None:
+    classes = tuple(f"class {i}" for i in range(k))
+    figure = ConfusionFigure("t", "See.", classes, (Panel("", np.ones((k, k))),) * panels)
+    drawn = plotly_figures.draw(figure)[0]
+    # Titles, names and the scale of colours take 200 at most.
+    assert drawn["layout"]["height"] - 200 >= 3.5 * k
+    assert abs(drawn["layout"]["height"] - drawn["width"]) < 60

@@ -82,10 +82,18 @@ def test_super_classes_stand_side_by_side_in_the_matrix(tmp_path: Path) -> None:
     figure = audit_page.confusion_figure(found, cost=True)
     assert figure is not None
     assert figure.classes == ("c0", "c2", "c4", "c1", "c3", "c5")
-    assert figure.blocks == (("even", 0, 3), ("odd", 3, 6))
     counts = audit_page.dense_counts(found.confusion)
     wanted = counts[0, 3] * found.penalty.cost("c0", "c3")
     assert figure.panels[0].values[0, 4] == pytest.approx(wanted)
+
+
+def test_of_many_classes_those_that_cost_most_are_shown_each_with_its_name(tmp_path: Path) -> None:
+    found = audited(tmp_path, Penalty.from_rules(60, {}), *drawn(60, 900))
+    for cost, which in ((True, "whose errors cost the most"), (False, "with the most errors")):
+        figure = audit_page.confusion_figure(found, cost=cost)
+        assert figure is not None
+        assert figure.see.endswith(f" Shown are the 40 of 60 classes {which}.")
+        assert figure.ticks()[1] == figure.classes
 
 
 def test_the_table_of_confusions_adds_up(tmp_path: Path) -> None:

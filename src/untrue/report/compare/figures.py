@@ -137,7 +137,7 @@ def facets(comparison: Comparison, measure: str) -> Facets | None:
         title=f"Beside ce+cost: total error and {_name(comparison, measure)}",
         see="The crossing of the grey lines is ce+cost: what lies below it costs less, what lies "
         "left of it has fewer errors. Filled: the most probable label; hollow: least expected cost"
-        f"{_calibrated(comparison)}; black: plain cross-entropy. {bars}",
+        f"{_calibrated(comparison)}; circles: plain cross-entropy. {bars}",
         panels=tuple(panels),
     )
 

@@ -91,8 +91,11 @@ class ConfusionFigure:
         return tuple(down + across)
 
 
-def busiest(figure: ConfusionFigure, limit: int = 30) -> ConfusionFigure:
-    """The figure with only the `limit` classes most involved in errors, in their old order."""
+def busiest(figure: ConfusionFigure, limit: int = NAMES_UP_TO) -> ConfusionFigure:
+    """The figure with only the `limit` classes most involved in errors, in their old order.
+
+    As many have their names beside them.
+    """
     k = len(figure.classes)
     if k <= limit:
         return figure
@@ -101,10 +104,11 @@ def busiest(figure: ConfusionFigure, limit: int = 30) -> ConfusionFigure:
     involved = total.sum(axis=0) + total.sum(axis=1)
     kept = np.sort(np.argsort(-involved, kind="stable")[:limit])
     square = np.ix_(kept, kept)
+    which = "whose errors cost the most" if figure.unit == "cost" else "with the most errors"
     place = {old: new for new, old in enumerate(kept.tolist())}
     return replace(
         figure,
-        see=f"{figure.see} Shown are the {limit} of {k} classes with the most errors.",
+        see=f"{figure.see} Shown are the {limit} of {k} classes {which}.",
         classes=tuple(figure.classes[i] for i in kept),
         panels=tuple(replace(p, values=p.values[square]) for p in figure.panels),
         zone=None if figure.zone is None else figure.zone[square],

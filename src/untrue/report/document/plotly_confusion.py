@@ -11,8 +11,11 @@ from untrue.report.document.figures import Axis
 from untrue.report.document.plotly_layout import Drawing, axis_layout, base_layout, long, safe
 from untrue.report.document.styles import DIAGONAL, INK, NAMES_UP_TO, SCALE, ZONE_COLOUR, number
 
-# A cell is at most this wide, in pixels; names and titles take so much around the cells.
-CELL, AROUND = 120, 110
+# In pixels: the most that a cell takes; what all cells together take at least, and at most when
+# other panels stand beside them or none does; a row with a name beside it. Then the titles of the
+# axes, a letter of a name, and the scale of colours.
+CELL, LEAST_SIDE, MOST_BESIDE, MOST_ALONE, ROW = 120, 360, 420, 560, 14
+TITLES, LETTER, BAR = 55, 6, 45
 # Up to so many classes the numbers are as large as the text.
 LARGE_UP_TO = 6
 
@@ -46,7 +49,7 @@ def draw_confusion(figure: ConfusionFigure, panel: Panel) -> Drawing:
             "showscale": not figure.shows_numbers,
             # Above the cells, where it takes no width from them on a phone.
             "colorbar": {
-                "title": {"text": safe(figure.unit), "side": "top"},
+                "title": {"text": safe(figure.unit), "side": "right", "font": {"size": 12}},
                 "orientation": "h",
                 "thickness": 8,
                 "y": 1.0,
@@ -94,16 +97,22 @@ def draw_confusion(figure: ConfusionFigure, panel: Panel) -> Drawing:
         "tickfont": {"size": 11 if len(places) <= 16 else 9},
         "range": [-0.5, k - 0.5],
     }
-    side = CELL * k + AROUND
-    layout = base_layout(height=min(470, side))
+    turned = long(labels)
+    most = MOST_ALONE if len(figure.panels) == 1 else MOST_BESIDE
+    side = min(CELL * k, max(LEAST_SIDE, min(ROW * k, most)))
+    names_take = LETTER * max(map(len, labels))
+    height = side + TITLES + (names_take if turned else 0)
+    # Numbers lie flat, so their cells may be wider than high; all others are square.
+    width = TITLES + names_take + (side * 3 // 2 if figure.shows_numbers else side)
+    layout = base_layout(height=height if figure.shows_numbers else height + BAR)
     layout["margin"]["t"] = 10
     layout["xaxis"] = {
         **axis_layout(Axis(figure.predicted_label)),
         **ticks,
-        "tickangle": -90 if long(labels) else 0,
+        "tickangle": -90 if turned else 0,
     }
     layout["yaxis"] = {**axis_layout(Axis("truth")), **ticks, "range": [k - 0.5, -0.5]}
-    return {"title": panel.title, "width": side, "data": data, "layout": layout}
+    return {"title": panel.title, "width": width, "data": data, "layout": layout}
 
 
 def _numbers(figure: ConfusionFigure, panel: Panel, *, on_dark: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from untrue.array_types import IntArray
 from untrue.errors import counted
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
@@ -27,8 +26,6 @@ from untrue.report.own.measures import (
 from untrue.tools.auditing.audit import AuditResult
 from untrue.tools.auditing.examples import CellExamples
 
-# A heat map of more classes than this shows those with the most errors only.
-MOST_CLASSES = 120
 MOST_CONFUSIONS = 10
 
 
@@ -165,7 +162,6 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | Non
     costs = found.penalty.matrix()
     zone = None if cost or found.zone_above is None else costs > found.zone_above
     names = found.penalty.classes
-    blocks: tuple[tuple[str, int, int], ...] = ()
     place = list(range(k))
     if cost:
         values = values * costs
@@ -175,11 +171,10 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | Non
         place = np.argsort(order).tolist()
         values, names = values[square], tuple(names[i] for i in order.tolist())
         zone = None if zone is None else zone[square]
-        blocks = _blocks(found.groups[order], found.group_names)
     title = "By cost" if cost else "By count"
     zone = outlined(zone)
     see = (
-        "Each cell is the total cost of its errors: start with the darkest."
+        "Each cell is the total cost of its errors: start with the strongest colours."
         if cost
         else "Each cell is how often it happened"
         + (", with the zone outlined." if zone is not None else "; right answers stay grey.")
@@ -188,16 +183,15 @@ def confusion_figure(found: AuditResult, *, cost: bool) -> ConfusionFigure | Non
         title,
         see,
         names,
-        (Panel("cost" if cost else "predictions", values),),
+        (Panel("", values),),
         zone=zone,
         unit="cost" if cost else "predictions",
-        blocks=blocks,
         examples=tuple(
             CellExamples(place[cell.true], place[cell.predicted], cell.names)
             for cell in found.examples
         ),
     )
-    return busiest(figure, MOST_CLASSES)
+    return busiest(figure)
 
 
 def confusions(found: AuditResult) -> Table:
@@ -254,12 +248,4 @@ def reliability_figure(found: AuditResult) -> Curves:
                 tuple(Point(100 * b.confidence, 100 * b.accuracy) for b in bins),
             ),
         ),
-    )
-
-
-def _blocks(groups: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, int, int], ...]:
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    ends = [*starts[1:].tolist(), len(groups)]
-    return tuple(
-        (names[groups[start]], start, end) for start, end in zip(starts.tolist(), ends, strict=True)
     )

@@ -25,7 +25,6 @@ from untrue.tools.fitting.result import LEAST_COST, FitResult, Variant
 from untrue.training.progress import History
 
 SHOWN = ("accuracy", "expected_cost", "zone_errors")
-MOST_CLASSES = 60
 FEW_EPOCHS = 10
 
 
@@ -221,13 +220,14 @@ def _confusion(found: FitResult, variants: list[Variant]) -> ConfusionFigure:
     zone = outlined(penalty.matrix() > found.zone_above) if k <= FULL_MATRIX else None
     figure = ConfusionFigure(
         "Errors on the test part",
-        "Darker is more errors" + (", and the zone is outlined." if zone is not None else "."),
+        "The stronger the colour, the more errors"
+        + (", and the zone is outlined." if zone is not None else "."),
         penalty.classes,
         tuple(Panel(variant.name, dense_counts(variant.confusion)) for variant in variants),
         zone=zone,
         unit="examples",
     )
-    return busiest(figure, MOST_CLASSES)
+    return busiest(figure)
 
 
 def _losses(found: FitResult) -> Curves:

@@ -144,9 +144,9 @@ def penalty_page(penalty: Penalty, *, name: str) -> str:
         parts.append(
             ConfusionFigure(
                 "The cost of each mistake",
-                "Rows are the truth, columns the predicted class; the darker, the costlier.",
+                "Rows are the truth, columns the predicted class; a stronger colour costs more.",
                 penalty.classes,
-                (Panel("cost", penalty.matrix()),),
+                (Panel("", penalty.matrix()),),
                 unit="cost",
             )
         )

@@ -22,7 +22,6 @@ from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.setting import Setting, described
 from untrue.tools.tuning.trainer import Recipe
 
-MOST_CLASSES = 60
 # Settings that lose many times more than is allowed would squeeze the others into a corner.
 FAR_POINTS = 8.0
 # As in the other reports: the least-cost decision has a style of its own, each loss the registry's.
@@ -287,7 +286,7 @@ def _confusion(found: TuneResult) -> ConfusionFigure:
         zone = outlined(every)
     figure = ConfusionFigure(
         "Errors on the held-out part",
-        "Darker is more errors"
+        "The stronger the colour, the more errors"
         + (", and the mistakes of the budgets are outlined." if zone is not None else "."),
         found.model.penalty.classes,
         tuple(panels),
@@ -295,4 +294,4 @@ def _confusion(found: TuneResult) -> ConfusionFigure:
         zone_name="in a budget",
         unit="examples",
     )
-    return busiest(figure, MOST_CLASSES)
+    return busiest(figure)

@@ -52,7 +52,8 @@ def zone_slider(collected: Collected, arms: Arms, size: int) -> ConfusionSteps |
         lambda panels: ConfusionFigure(
             title="Confusions as alpha grows",
             see=f"Repetition {seed}, the zone of {size} cells outlined. Move alpha and see the "
-            "errors leave the zone; alpha 0 is the baseline. Darker cells hold more errors.",
+            "errors leave the zone; alpha 0 is the baseline. The stronger the colour, the "
+            "more errors.",
             classes=collected.info.classes,
             panels=panels,
             zone=zone,

@@ -173,8 +173,8 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             collected.info,
             f"Confusions before and after, {loss} loss",
             "The blocks on the diagonal are the super-classes: errors inside them are the mild "
-            f"ones. {_repeated(len(seeds))} Darker cells hold more errors; correct answers "
-            "are grey.",
+            f"ones. {_repeated(len(seeds))} The stronger the colour, the more errors; "
+            "correct answers are grey.",
             (
                 Panel("before: baseline", old),
                 Panel(f"after: {loss}, alpha {arm.alpha:g}", new),

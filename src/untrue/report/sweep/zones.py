@@ -235,7 +235,7 @@ def _matrices(collected: Collected, arms: Arms, size: int, stem: str) -> tuple[I
             see=f"Repetition {seed}: the outlined zone of {size} cells holds "
             f"{int(old[zone].sum())} errors before and {int(new[zone].sum())} after, of "
             f"{int(old.sum() - old.trace())} and {int(new.sum() - new.trace())} in all. "
-            "Darker cells hold more errors; correct answers are grey.",
+            "The stronger the colour, the more errors; correct answers are grey.",
             classes=collected.info.classes,
             panels=(
                 Panel("before: baseline", old.astype(np.float64)),
