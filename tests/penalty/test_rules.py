@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from untrue import Penalty
+from untrue import Penalty, decide
 from untrue.errors import PenaltyError
 from untrue.penalty import RulesPenalty
 
@@ -61,6 +61,22 @@ def test_a_default_that_rules_hide_does_not_count_as_greatest() -> None:
 def test_a_small_row_sum_under_a_great_default_keeps_its_digits() -> None:
     cells = [(0, 1, 1e-12), (0, 2, 1e-12)]
     assert rules(*cells, default=1e6).normalized("rows").cost("cat", "dog") == 0.5
+
+
+@pytest.mark.parametrize("tiny", [1e-31, 1e-200, 1e-310])
+@pytest.mark.parametrize("how", ["rows", "max"])
+def test_a_default_that_rules_hide_stands_in_the_way_of_no_scale(tiny: float, how: Any) -> None:
+    p = rules((0, 1, 3 * tiny), (0, 2, tiny), default=[1.0, 0.0, 0.0]).normalized(how)
+    assert p.cost("cat", "dog") == pytest.approx(0.75 if how == "rows" else 1.0)
+
+
+@pytest.mark.parametrize("tiny", [1e-8, 1e-20, 1e-200])
+def test_a_default_that_rules_hide_does_not_drown_what_an_answer_is_expected_to_cost(
+    tiny: float,
+) -> None:
+    p = Penalty.from_rules(["cat", "dog"], {("cat", "dog"): 3 * tiny, ("dog", "cat"): tiny})
+    assert p.expected([[0.4, 0.6]])[0] == pytest.approx([0.6 * tiny, 1.2 * tiny], rel=1e-12)
+    assert decide([[0.4, 0.6]], p).tolist() == [0]
 
 
 @pytest.mark.parametrize(

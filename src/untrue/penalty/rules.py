@@ -86,10 +86,14 @@ class RulesPenalty(Penalty):
     def cheapest(self) -> float:
         return least_paid(np.concatenate([self._open_defaults, self.costs]))
 
+    @cached_property
+    def _open(self) -> BoolArray:
+        """(k,) Whether the default of a row counts: some of its cells has no rule."""
+        return np.asarray(np.diff(self.starts) < self.n_classes - 1)
+
     @property
     def _open_defaults(self) -> FloatArray:
-        """The defaults that count: of rows in which some cell has no rule."""
-        return np.asarray(self.default[np.diff(self.starts) < self.n_classes - 1])
+        return np.asarray(self.default[self._open])
 
     def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         place = np.full(self.n_classes, -1)
@@ -115,10 +119,13 @@ class RulesPenalty(Penalty):
 
     def _mix(self, probs: FloatArray) -> FloatArray:
         order, columns, first = self._by_column
-        true, excess = self.true[order], self.excess[order]
+        # Without a default that does not count: taken away again, it would round small costs away.
+        default = np.where(self._open, self.default, 0.0)
+        true = self.true[order]
+        excess = self.costs[order] - default[true]
 
         def mix(some: FloatArray) -> FloatArray:
-            weighted = some * self.default
+            weighted = some * default
             mixed = weighted.sum(axis=1, keepdims=True) - weighted
             if len(order):
                 extra = np.take(some, true, axis=1) * excess
@@ -133,9 +140,13 @@ class RulesPenalty(Penalty):
         return np.asarray(by_rule + self.default * open_cells)
 
     def _divided(self, rows: FloatArray) -> Self:
+        with np.errstate(over="ignore"):
+            default = self.default / rows
+        # One that does not count must not become too great for a cost.
+        default = np.where(self._open, default, np.minimum(default, MOST_COST))
         return type(self)(
             self.classes,
-            self.default / rows,
+            default,
             self.true,
             self.predicted,
             self.costs / rows[self.true],
