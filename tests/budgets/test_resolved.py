@@ -89,6 +89,14 @@ def test_groups_of_an_uneven_tree() -> None:
     assert inner.mask().sum() == 4
 
 
+def test_groups_are_those_of_the_classes_beside_a_taller_branch_without_any() -> None:
+    kept = {"animal": {"fish": ["ray", "eel"], "bird": ["owl", "wren"]}}
+    tall = {"thing": {"tool": {"saw": {"band saw": ["old band saw"]}}}}
+    tree = Hierarchy.from_dict({"all": kept | tall}, classes=["ray", "eel", "owl", "wren"])
+    crossing = Budget.parse("across groups <= 1%").resolve(Penalty.from_hierarchy(tree))
+    np.testing.assert_array_equal(crossing.mask(), mask("..xx", "..xx", "xx..", "xx.."))
+
+
 def test_the_zone_may_be_given() -> None:
     cells = mask(".x..", "....", "x...", "....")
     for zone in (

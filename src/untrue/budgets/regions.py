@@ -124,9 +124,10 @@ def across(penalty: Penalty, groups: GroupsLike | None, shown: str) -> Penalty:
             raise ArgumentError(
                 f"{shown}: the hierarchy has no groups between its root and classes."
             )
-        # The coarsest groups all part at one node, and no other node is as high.
+        # The groups all part at one node, and no other that holds two classes is as high.
+        top = hierarchy.names.index(next(iter(hierarchy.groups(level - 1))))
         heights = np.arange(hierarchy.max_height + 1)
-        return TreePenalty(hierarchy, (heights > hierarchy.max_height - level).astype(np.float64))
+        return TreePenalty(hierarchy, (heights >= hierarchy.heights[top]).astype(np.float64))
     if not isinstance(groups, Mapping):
         raise ArgumentError(
             f"{shown}: no groups are known. Give `groups` ({{group: its classes}} or a Hierarchy; "
@@ -163,8 +164,6 @@ def stated_zone(zone: Zone, penalty: Penalty, shown: str) -> Penalty:
         if given.greatest <= 0:
             raise ArgumentError(f"{shown}: `zone` is empty: it has no cell that costs anything.")
         return own_zone(given, None, shown)
-    if hasattr(given, "detach"):
-        given = given.detach().cpu().numpy()
     found = Penalty.from_zone(given, classes=penalty.classes)
     if found.greatest <= 0:
         raise ArgumentError(f"{shown}: `zone` is empty: it has no cell.")
