@@ -56,6 +56,12 @@ def test_they_are_the_sums_over_sets_of_ancestors(cells: list[int], beta: float)
     assert metrics.hierarchical_f(cm, TREE, beta) == pytest.approx(f)
 
 
+def test_f_of_a_large_beta_is_recall() -> None:
+    cm = np.arange(K * K).reshape(K, K)
+    for beta in (1e9, 1e200):
+        assert metrics.hierarchical_f(cm, TREE, beta) == metrics.hierarchical_recall(cm, TREE)
+
+
 def test_a_coarse_answer_is_precise_and_recalls_little() -> None:
     cm = np.zeros((K, K), dtype=int)
     cm[TREE.classes.index("owl"), TREE.classes.index("bird")] = 4

@@ -42,9 +42,9 @@ def hierarchical_f(
     cm: ConfusionLike | AnswersLike, hierarchy: Hierarchy | Actions, beta: float = 1.0
 ) -> float:
     """`(1 + beta^2) P R / (beta^2 P + R)` of hierarchical precision P and recall R."""
-    squared = check_number("beta", beta, 0.0) ** 2
-    whole = 1.0 + squared
-    return _share(cm, hierarchy, precision=1.0 / whole, recall=squared / whole)
+    number = check_number("beta", beta, 0.0)
+    share = 1.0 / (1.0 + number * number)
+    return _share(cm, hierarchy, precision=share, recall=1.0 - share)
 
 
 def _share(cm: Any, hierarchy: Hierarchy | Actions, *, precision: float, recall: float) -> float:
