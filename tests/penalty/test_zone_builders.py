@@ -35,9 +35,24 @@ MASK = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0]], dtype=bool)
         ([("owl", 0), [1, 2]], NAMES),
         (MASK, NAMES),
         (torch.tensor(MASK), NAMES),
+        (MASK.tolist(), NAMES),
         (pd.DataFrame(MASK, index=NAMES, columns=NAMES), None),
+        (torch.tensor([[2, 0], [1, 2]]), NAMES),
+        (pd.DataFrame(PAIRS, columns=["true", "predicted"]), NAMES),
     ],
-    ids=["pairs", "set", "twice", "indices", "mixed", "mask", "tensor", "table"],
+    ids=[
+        "pairs",
+        "set",
+        "twice",
+        "indices",
+        "mixed",
+        "mask",
+        "tensor",
+        "lists",
+        "table",
+        "tensor of pairs",
+        "table of pairs",
+    ],
 )
 def test_a_zone_costs_one_inside_and_nothing_outside(zone: Any, classes: Any) -> None:
     p = Penalty.from_zone(zone, classes)
@@ -50,6 +65,7 @@ def test_a_zone_costs_one_inside_and_nothing_outside(zone: Any, classes: Any) ->
 def test_a_zone_may_be_empty_and_a_mask_may_go_without_names() -> None:
     assert Penalty.from_zone([], 3).greatest == 0.0
     assert Penalty.from_zone(MASK).classes == ("0", "1", "2")
+    assert Penalty.from_zone(MASK.tolist()) == Penalty.from_zone(MASK)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +77,8 @@ def test_a_zone_may_be_empty_and_a_mask_may_go_without_names() -> None:
         ([("cat",)], NAMES, "A mistake is a .* pair; got"),
         (["cd"], NAMES, "A mistake is a .* pair; got 'cd'"),
         (MASK[:2], NAMES, r"A zone mask must be square; got shape \(2, 3\)"),
+        (MASK[:2].tolist(), NAMES, r"A zone mask must be square; got shape \(2, 3\)"),
+        ([[False, True], [False]], 2, "A zone mask must be square; its rows differ in length"),
         (MASK, NAMES[:2], "The mask is for 3 classes, but 2 are named"),
         (
             pd.DataFrame(MASK, index=NAMES, columns=NAMES),

@@ -14,6 +14,7 @@ from untrue.errors import ArgumentError, PenaltyError
 from untrue.metrics.confusion import Cells
 from untrue.metrics.inputs import check_n_classes, class_indices, to_numpy
 from untrue.penalty import Penalty
+from untrue.penalty.builders import AS_MASK, is_mask
 from untrue.penalty.stated import is_table, penalty_over
 from untrue.penalty.zone import in_zone as penalty_zone
 
@@ -61,20 +62,19 @@ def in_zone(cells: Cells, zone: Zone, classes: Sequence[str] | None = None) -> B
         if not isinstance(given, Iterable):
             raise ArgumentError(f"`zone` must be a Penalty, a mask or pairs; got {given!r}.")
         given = list(given)
-        if given and _is_mask(given):
-            array = np.asarray(given)
+        if is_mask(given):
+            array = to_numpy(given, "zone")
     if array is not None and array.dtype.kind == "b":
         return _in_mask(cells, array)
     if array is not None and array.size and (array.ndim != 2 or array.shape[1] != 2):
         raise ArgumentError(
             f"`zone` must be a Penalty, a boolean mask of shape ({k}, {k}) or (true, predicted) "
-            f"pairs; got dtype {array.dtype} of shape {array.shape}. "
-            "A mask of numbers becomes boolean by `mask != 0`."
+            f"pairs; got dtype {array.dtype} of shape {array.shape}.{AS_MASK}"
         )
     pairs = given if array is None else array.tolist() if array.size else []
     # With two classes a mask of numbers has the shape of two pairs, and is never two mistakes
     # unless it means the same by both readings.
-    hint = " A mask of numbers becomes boolean by `mask != 0`." if _may_be_mask(k, pairs) else ""
+    hint = AS_MASK if _may_be_mask(k, pairs) else ""
     return _in_pairs(cells, pairs, classes, hint)
 
 
@@ -85,16 +85,6 @@ def zone_pairs(cells: Cells, penalty: Penalty, above: float | None = None) -> li
     """
     chosen = penalty_zone(penalty, cells.true, cells.predicted, above)
     return list(zip(cells.true[chosen].tolist(), cells.predicted[chosen].tolist(), strict=True))
-
-
-def _is_mask(rows: list[Any]) -> bool:
-    return all(
-        not isinstance(row, str)
-        and isinstance(row, Sequence)
-        and bool(row)
-        and all(isinstance(value, bool) for value in row)
-        for row in rows
-    )
 
 
 def _may_be_mask(k: int, rows: list[Any]) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
-from untrue.checks import check_choice, check_count
+from untrue.checks import check_choice, check_count, is_tensor
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty.arrays import real_numbers
@@ -230,8 +231,9 @@ def from_zone(
     pairs_or_mask: Iterable[Pair] | BoolArray,
     classes: Sequence[str] | int | None = None,
 ) -> RulesPenalty:
-    mask = _mask(pairs_or_mask)
-    if mask is not None:
+    array = _zone_array(pairs_or_mask)
+    if array is not None and array.dtype.kind == "b":
+        mask = array
         if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
             raise PenaltyError(f"A zone mask must be square; got shape {mask.shape}.")
         named = _named(pairs_or_mask, classes)
@@ -240,35 +242,49 @@ def from_zone(
             raise PenaltyError(f"The mask is for {len(mask)} classes, but {len(names)} are named.")
         cells = np.argwhere(mask)
     elif classes is None:
-        hint = AS_MASK if _may_be_mask(pairs_or_mask) else ""
+        hint = AS_MASK if _may_be_mask(array) else ""
         raise PenaltyError(
             f"A zone given as pairs needs `classes`: their names, or their number.{hint}"
         )
     else:
         names = check_classes(classes)
         try:
-            cells = np.unique(cells_of(list(pairs_or_mask), names), axis=0)
+            pairs = list(pairs_or_mask) if array is None else array.tolist()
+            cells = np.unique(cells_of(pairs, names), axis=0)
         except PenaltyError as error:
-            hint = AS_MASK if len(names) == 2 and _may_be_mask(pairs_or_mask) else ""
+            hint = AS_MASK if len(names) == 2 and _may_be_mask(array) else ""
             raise PenaltyError(f"{error}{hint}") from None
     nothing = np.zeros(len(names))
     return RulesPenalty(names, nothing, cells[:, 0], cells[:, 1], np.ones(len(cells)))
 
 
-def _mask(zone: Any) -> BoolArray | None:
-    """The array of booleans that a zone is; None if it is a collection of pairs."""
-    if not hasattr(zone, "__array__"):
+def _zone_array(zone: Any) -> npt.NDArray[Any] | None:
+    """A zone that is an array, a tensor, a table or nested lists of booleans, as an array; a mask
+    is one of booleans. None of any other collection of pairs."""
+    if is_mask(zone):
+        if len({len(row) for row in zone}) > 1:
+            raise PenaltyError("A zone mask must be square; its rows differ in length.")
+    elif not hasattr(zone, "__array__"):
         return None
-    array = np.asarray(zone)
+    array = np.asarray(zone.detach().cpu() if is_tensor(zone) else zone)
     if array.dtype.kind != "b" and array.ndim == 2 and array.shape[1] != 2:
         raise PenaltyError(f"A zone mask must hold booleans; got {array.dtype}.{AS_MASK}")
-    return array if array.dtype.kind == "b" else None
+    return array
 
 
-def _may_be_mask(zone: Any) -> bool:
+def is_mask(rows: Any) -> bool:
+    """Whether it is lists of booleans in a list: True and False name no class, so no pairs."""
+    return (
+        isinstance(rows, list | tuple)
+        and len(rows) > 0
+        and all(isinstance(row, list | tuple) and len(row) > 0 for row in rows)
+        and all(isinstance(value, bool | np.bool_) for row in rows for value in row)
+    )
+
+
+def _may_be_mask(array: npt.NDArray[Any] | None) -> bool:
     """Whether an array that is read as pairs could be meant as the mask of two classes."""
-    array = np.asarray(zone) if hasattr(zone, "__array__") else np.empty(0)
-    numbers = array.shape == (2, 2) and array.dtype.kind in "iuf"
+    numbers = array is not None and array.shape == (2, 2) and array.dtype.kind in "iuf"
     return numbers and bool(np.isin(array, (0, 1)).all())
 
 
