@@ -67,7 +67,7 @@ def test_it_says_how_many_models_and_ends_with_finding_and_page(
     first = next(line for line in lines if line.startswith("["))
     assert first.startswith("[1/10] digits baseline seed=0: ")
     assert "digits sosr scale=3 n=20 seed=1: " in shown
-    assert "10 runs are stored." in lines
+    assert "10 runs stored." in lines
     assert "ce+cost" in shown
     made_json = json.loads((place / "report.json").read_text())["sweeps"][0]
     assert made_json["done"] == made_json["expected"] == 10
@@ -143,7 +143,7 @@ def test_ctrl_c_ends_in_one_line_and_keeps_what_is_done(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130
     assert err == "interrupted\n"
-    assert "runs are stored." in out
+    assert "runs stored." in out
     assert "report.html" not in out
 
 
@@ -161,7 +161,7 @@ def test_a_run_that_fails_is_stored_and_the_page_is_made_of_the_rest(tmp_path: P
     done = run_untrue(*words, "--out", tmp_path)
     assert done.returncode == 1
     assert "digits sosr scale=1e+38 n=20 seed=0: failed: " in done.stdout
-    assert "2 runs are stored, 1 failed" in done.stdout
+    assert "2 runs stored, 1 failed" in done.stdout
     assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
 
 
@@ -169,7 +169,7 @@ def test_when_every_run_fails_there_is_no_page(tmp_path: Path) -> None:
     words = [*DIGITS, "--methods", "bilinear", "--learning-rate", "1e30", "--epochs", "1"]
     done = run_untrue(*words, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
-    assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
+    assert f"0 runs stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
     assert not (tmp_path / "report.html").exists()
 
 

@@ -115,7 +115,7 @@ def test_a_run_says_what_it_will_do_and_where_it_put_it(tmp_path: Path) -> None:
         "demo on digits, scale smoke: 5 models, 0 done already, 5 to train, "
     )
     assert lines[1].startswith("[1/5] digits baseline seed=0: ")
-    assert lines[-2] == "5 runs are stored."
+    assert lines[-2] == "5 runs stored."
     assert lines[-1] == str(place / FILE)
     assert done.stderr == ""
 
@@ -155,7 +155,7 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert "runs are stored." in out
+    assert "runs stored." in out
     assert "Traceback" not in out + err
     status = run_untrue("status", tmp_path)
     assert f"continue with: untrue {' '.join(SLOW)} --out {tmp_path}" in status.stdout
@@ -185,7 +185,7 @@ def test_runs_that_fail_are_stored_and_shown(tmp_path: Path) -> None:
     done = run_untrue(*words, "--out", tmp_path)
     assert done.returncode == 1
     assert "failed: untrue.errors.DivergedError: Training stopped: the " in done.stdout
-    assert f"0 runs are stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
+    assert f"0 runs stored, 2 failed (see `untrue status {tmp_path}`)." in done.stdout
     status = run_untrue("status", tmp_path)
     assert "failed: digits baseline seed=0: untrue.errors.DivergedError" in status.stdout
     assert "adding --retry-failed" in status.stdout
@@ -216,7 +216,7 @@ def test_damaged_runs_are_named_left_out_and_made_again_after_a_repair(tmp_path:
     again = run_untrue(*TINY, "--out", tmp_path)
     assert again.returncode == 0
     assert "5 models, 3 done already, 2 damaged, 0 to train." in again.stdout
-    assert f"3 runs are stored, 2 damaged (see `untrue status {tmp_path}`)." in again.stdout
+    assert f"3 runs stored, 2 damaged (see `untrue status {tmp_path}`)." in again.stdout
 
     repaired = run_untrue("status", tmp_path, "--repair")
     assert repaired.returncode == 0

@@ -239,7 +239,7 @@ def end_line(store: Store) -> str:
     damaged = len(store.damaged())
     found = [f"{failed} failed"] * bool(failed) + [f"{damaged} damaged"] * bool(damaged)
     note = f", {', '.join(found)} (see `untrue status {store.path.parent}`)" if found else ""
-    return f"{status.count('ok')} runs are stored{note}."
+    return f"{counted(status.count('ok'), 'run')} stored{note}."
 
 
 def shown_command() -> str:
