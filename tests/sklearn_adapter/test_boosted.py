@@ -290,3 +290,27 @@ def test_weights_that_only_the_libraries_own_losses_know_are_refused(trees: Any)
 def test_negative_weights_are_refused(trees: Any) -> None:
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         BoostedClassifier(trees, COSTS).fit(X[:200], LABELS[:200], sample_weight=-np.ones(200))
+
+
+@pytest.mark.parametrize(
+    ("rows", "constant"), [(60, True), (6, False), (2, False)], ids=["constant", "six rows", "two"]
+)
+def test_a_table_that_lightgbm_cannot_split_is_one_sentence(
+    rows: int, constant: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    X = np.arange(2.0 * rows).reshape(rows, 2) * (not constant)  # noqa: N806
+    trees = lightgbm.LGBMClassifier(n_estimators=2)
+    with pytest.raises(
+        DataError,
+        match=rf"No column of X splits its {rows} rows .* 20 rows in a leaf .*`min_child_samples`",
+    ):
+        BoostedClassifier(trees, alpha=0.5).fit(X, np.arange(rows) % 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_few_rows_are_enough_where_leaves_may_be_small() -> None:
+    X = np.arange(12.0).reshape(-1, 1)  # noqa: N806
+    small = {"min_child_samples": 2, "min_data_in_bin": 1}
+    trees = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, **small)
+    model = BoostedClassifier(trees, alpha=0.0).fit(X, X[:, 0] > 5)
+    np.testing.assert_array_equal(model.predict(X), X[:, 0] > 5)

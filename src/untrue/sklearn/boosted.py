@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from untrue import boosting
 from untrue.array_types import FloatArray, IntArray
-from untrue.errors import ArgumentError, DataError, UntrueWarning
+from untrue.errors import ArgumentError, DataError, UntrueWarning, counted
 from untrue.losses.registry import MixedName
 from untrue.penalty import ExamplePenalty
 from untrue.penalty.stated import name_of
@@ -135,6 +135,8 @@ class BoostedClassifier(CostMetaEstimator):
         )
         if library == "lightgbm" and params.get("eval_metric") is None:
             params = params | {"eval_metric": boosting.lightgbm_metric(**self._stated())}
+        if library == "lightgbm":
+            _check_splits(model, X)
         params = self._coded(params)
         self._adopt(model.fit(X, target, **params, **self._starts(library, X, params)))
         # LightGBM names the columns of arrays, too, and answers for columns in any order.
@@ -250,6 +252,21 @@ def _refuse_other_start(estimator: Any, params: dict[str, Any]) -> None:
             f"`{other[0]}` cannot be given: the scores of a BoostedClassifier start from those of "
             "least loss by the class frequencies. For another start use the library's own "
             "interface with the objectives of untrue.boosting."
+        )
+
+
+def _check_splits(model: Any, X: Any) -> None:  # noqa: N803
+    """Refuse data of which no column can be split, where LightGBM fails by a check of its own."""
+    import lightgbm
+
+    params = {k: v for k, v in model.get_params().items() if isinstance(v, bool | int | float)}
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    data = lightgbm.Dataset(table, params=params | {"verbosity": -1}).construct()
+    if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
+        raise DataError(
+            f"No column of X splits its {counted(_num_samples(X), 'row')} as LightGBM does, with "
+            f"at least {model.get_params()['min_child_samples']} rows in a leaf of a tree. Give "
+            "more rows or other columns, or a smaller `min_child_samples` to the estimator."
         )
 
 
