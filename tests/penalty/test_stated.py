@@ -11,7 +11,8 @@ import pytest
 
 from untrue import Penalty
 from untrue.errors import PenaltyError
-from untrue.penalty.stated import class_names, examples_over, penalty_over
+from untrue.penalty import FormulaPenalty
+from untrue.penalty.stated import class_names, examples_over, formulas_over, penalty_over
 
 WANTED = [[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
 LABELS = np.array(["ant", "bee", "cat"])
@@ -160,3 +161,21 @@ def test_labels_that_may_be_names_or_codes_are_refused_unless_something_decides(
 def test_codes_written_with_a_point_are_codes() -> None:
     assert class_names(["1.0", "0.0"], ["bad", "good"]) == ["good", "bad"]
     assert class_names(["1.0", "x"], ["1.0", "x"]) == ["1.0", "x"]
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [0.0, 1.0], ["0", "1"]])
+def test_costs_of_the_classes_1_0_are_those_of_the_labels_1(labels) -> None:
+    stated = Penalty.from_rules(["1.0", "0.0"], {("1.0", "0.0"): 5.0})
+    found = penalty_over(stated, labels)
+    assert found.classes == ("0", "1")
+    assert found.cost("1", "0") == 5.0
+    both = Penalty.from_ordinal(["1.0", "1", "2"])
+    assert penalty_over(both, [1, 2]).cost("1", "2") == 1.0
+    with pytest.raises(PenaltyError, match="no class '0'"):
+        penalty_over(Penalty.from_ordinal(["0.0", "0.00", "1"]), [0, 1])
+    each = FormulaPenalty(stated, {("1.0", "0.0"): "amount"})
+    over = formulas_over(each, found)
+    assert isinstance(over, FormulaPenalty)
+    assert over.formulas == {("1", "0"): "amount"}
+    costs = examples_over(each.per_example({"amount": [7.0, 8.0]}), labels)
+    assert costs.rows(np.array([1, 1]))[:, 0].tolist() == [7.0, 8.0]

@@ -81,6 +81,7 @@ def examples_over(
     # One without names of its own went by position, and has taken the names of the labels.
     if not has_names(stated.base) and set(base.classes).isdisjoint(given):
         given = tuple(class_names(labels if classes is None else classes))
+    given = _spelled(given, base.classes)
     place = {name: i for i, name in enumerate(base.classes)}
     new = np.array([place.get(name, -1) for name in given], dtype=np.int64)
     true, predicted = new[stated.true], new[stated.predicted]
@@ -105,12 +106,13 @@ def formulas_over(stated: FormulaPenalty, base: Penalty) -> Penalty | FormulaPen
     """
     given, new = stated.classes, base.classes
     by_position = not has_names(stated.base) and set(new).isdisjoint(given)
+    names = new if by_position else _spelled(given, new)
 
     def name(which: str | int) -> str:
         if which == ANY and ANY not in given:
             return ANY
         place = given.index(which) if isinstance(which, str) else which
-        return (new if by_position else given)[place]
+        return names[place]
 
     found: dict[Pair, str] = {(name(i), name(j)): text for (i, j), text in stated.formulas.items()}
     known = {*new, ANY}
@@ -274,6 +276,10 @@ def _from_rules(stated: Mapping[Any, Any], names: list[str]) -> Penalty:
 
 def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> Penalty:
     known = set(penalty.classes)
+    if not by_position and not known.issuperset(names) and penalty.form != "tree":
+        whole = _spelled(penalty.classes, names)
+        if len(set(whole)) == len(whole) and set(whole).issuperset(names):
+            return dataclasses.replace(penalty, classes=whole).select(names)
     missing = [name for name in names if name not in known]
     if not missing and not by_position:
         return penalty if list(penalty.classes) == names else penalty.select(names)
@@ -293,6 +299,16 @@ def _reorder(penalty: Penalty, names: list[str], by_position: bool = False) -> P
         f"The penalty has no class {missing[0]!r}, which is in the data"
         f"{hint or '; it has ' + listed(penalty.classes) + '.'}{_numbered(names)}"
     )
+
+
+def _spelled(classes: tuple[str, ...], labels: Sequence[str]) -> tuple[str, ...]:
+    """The classes, 1.0 as 1 where only this is a label: costs for 1.0 and 0.0 are those of 1 and 0.
+
+    >>> _spelled(("1.0", "0.0"), ["0", "1"]), _spelled(("1.0", "1"), ["1"])
+    (('1', '0'), ('1.0', '1'))
+    """
+    new = set(labels).difference(classes)
+    return tuple(as_whole(name) if as_whole(name) in new else name for name in classes)
 
 
 def _unclear_rows(penalty: Penalty, names: Sequence[str]) -> str:

@@ -45,6 +45,16 @@ def test_true_and_false_go_by_name() -> None:
     assert mixed.summary.expected_cost == pytest.approx(31 / 4)
 
 
+@pytest.mark.parametrize("classes", [["1", "0"], ["1.0", "0.0"]])
+@pytest.mark.parametrize("labels", [np.array([0, 1]), np.array([0.0, 1.0])])
+def test_1_and_1_0_are_one_label_whichever_the_costs_have(classes, labels, tmp_path) -> None:
+    costs = Penalty.from_rules(classes, {(classes[0], classes[1]): 30.0})
+    truth, answers = labels[[1, 1, 0, 0]], labels[[0, 1, 1, 0]]
+    path = tmp_path / "answers.csv"
+    pd.DataFrame({"truth": truth, "predicted": answers}).to_csv(path, index=False)
+    assert audit(path, penalty=costs).summary.expected_cost == pytest.approx(31 / 4)
+
+
 def test_one_column_is_the_probability_of_the_second_class() -> None:
     costs = Penalty.from_rules(["fine", "fraud"], {("fraud", "fine"): 30.0})
     truth, second = np.array([0, 1, 1, 0] * 10), np.array([0.1, 0.7, 0.3, 0.4] * 10)

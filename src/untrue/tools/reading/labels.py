@@ -54,11 +54,15 @@ def positions(
 ) -> IntArray:
     """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error.
 
-    1.0 is the class 1 where none is called 1.0.
+    1.0 is the class 1 where none is called 1.0, and the other way round.
 
     hint: what else the label may be, where no class has a name like it
     """
-    position = {name: i for i, name in enumerate(classes)}
+    whole = [as_whole(name) for name in classes]
+    position = dict[str, int]()
+    if len(set(whole)) == len(whole):
+        position = {name: i for i, name in enumerate(whole)}
+    position |= {name: i for i, name in enumerate(classes)}
     if may_abstain:
         position[abstained_text(classes)] = -1
     found = np.empty(len(labels), dtype=np.int64)
