@@ -17,7 +17,7 @@ from untrue.metrics.inputs import BLOCK_VALUES, check_same_length, to_numpy
 from untrue.metrics.intervals import Interval, percentile_interval
 from untrue.metrics.probabilities import bin_of, ece_of_top, top_heights, top_label
 from untrue.metrics.weights import Weights, ratio
-from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.arrays import table_columns
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy

@@ -1,4 +1,4 @@
-"""Arrays of costs: read, checked, frozen."""
+"""Arrays of costs: read, checked, frozen; tables, by the names of their columns."""
 
 from __future__ import annotations
 
@@ -89,3 +89,12 @@ def in_blocks(mix: Callable[[FloatArray], FloatArray], probs: FloatArray) -> Flo
 def names_bytes(names: Iterable[str]) -> bytes:
     """Names as bytes that no other list of names has."""
     return b"".join(len(raw).to_bytes(4, "little") + raw for raw in map(str.encode, names))
+
+
+def table_columns(table: Any) -> list[Any] | None:
+    """The columns of a table, as it calls them; None of anything else."""
+    if hasattr(table, "column_names") and hasattr(table, "schema"):  # pyarrow
+        return list(table.column_names)
+    if hasattr(table, "columns") and hasattr(table, "to_numpy"):
+        return list(table.columns)
+    return None

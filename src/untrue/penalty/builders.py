@@ -13,10 +13,9 @@ from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.checks import check_choice, check_count, is_tensor
 from untrue.errors import ArgumentError, PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
-from untrue.penalty.arrays import real_numbers
+from untrue.penalty.arrays import real_numbers, table_columns
 from untrue.penalty.base import check_classes
 from untrue.penalty.dense import DensePenalty
-from untrue.penalty.prob_columns import table_columns
 from untrue.penalty.rules import RulesPenalty
 from untrue.penalty.tree import TreePenalty
 

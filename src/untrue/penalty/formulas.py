@@ -18,8 +18,7 @@ import numpy as np
 
 from untrue.array_types import FloatArray
 from untrue.errors import PenaltyError, nearest
-from untrue.penalty.arrays import number_column
-from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.arrays import number_column, table_columns
 
 # A formula is a line that a person writes.
 LONGEST = 1000

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, PenaltyError, listed
 from untrue.hierarchy.names import as_whole
-from untrue.penalty.arrays import real_numbers
+from untrue.penalty.arrays import real_numbers, table_columns
 
 # Before the name of a class, in the name of a column of its probabilities.
 PREFIXES = ("prob_", "proba_", "probability_", "probs_", "p_")
@@ -84,15 +84,6 @@ def real_probs(probs: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
         row = int(np.argmax(np.isnan(np.atleast_2d(array)).any(axis=-1)))
         raise PenaltyError(f"`probs` must hold real numbers; row {row} holds nan.")
     return array
-
-
-def table_columns(table: Any) -> list[Any] | None:
-    """The columns of a table, as it calls them; None of anything else."""
-    if hasattr(table, "column_names") and hasattr(table, "schema"):  # pyarrow
-        return list(table.column_names)
-    if hasattr(table, "columns") and hasattr(table, "to_numpy"):
-        return list(table.columns)
-    return None
 
 
 def _refuse_first_class(column: str, classes: tuple[str, ...]) -> None:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from untrue.errors import ArgumentError, DataError, PenaltyError, listed, nearest
 from untrue.hierarchy.names import as_whole
+from untrue.penalty.arrays import table_columns
 from untrue.penalty.base import Penalty
 from untrue.penalty.builders import Pair
 from untrue.penalty.example_cells import ANY
 from untrue.penalty.formula_penalty import FormulaPenalty
 from untrue.penalty.per_example import ExamplePenalty
-from untrue.penalty.prob_columns import table_columns
 
 DEFAULT = "default"
 # Labels that an error spells out as an option.

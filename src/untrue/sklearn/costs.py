@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from untrue.errors import DataError, PenaltyError, UntrueWarning, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty
-from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.arrays import table_columns
 from untrue.penalty.stated import DEFAULT, class_names, name_of
 from untrue.sklearn.example_costs import costs_of
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from untrue.errors import ArgumentError
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
-from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.arrays import table_columns
 from untrue.penalty.stated import examples_over, penalty_over
 
 

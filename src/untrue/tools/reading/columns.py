@@ -53,11 +53,9 @@ def choose(
     probs        a prefix ("prob_", before every class name), or column names with commas
     label_names  the names that 0, 1, ... stand for, in the names of columns as among the labels
     """
-    notes: list[str] = []
     file.check([name for name in (truth, predicted) if name is not None])
     truth = find_truth(file, classes, truth, needed=True)
     assert truth is not None
-    found = _asked_probs(file, classes, probs, notes, label_names) if probs else None
     if predicted == truth:
         raise ArgumentError(
             f"{file.path}: {truth!r} is named for the truth and for the predictions; every answer "
@@ -66,8 +64,7 @@ def choose(
     if predicted is None:
         guessed = guess_column(file, PREDICTED, classes)
         predicted = None if guessed == truth else guessed
-    if found is None:
-        found = _guessed_probs(file, classes, notes, label_names, but={truth, predicted})
+    found, notes = known_probs(file, classes, probs, label_names, but=[truth, predicted])
     if predicted is None and found is None:
         raise DataError(
             f"{file.path} has no column that is clearly the prediction, nor probabilities; name "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import FloatArray, IntArray
+from untrue.array_types import IntArray
 from untrue.budgets.calibration_set import check_order
 from untrue.decision import decide
 from untrue.errors import listed
@@ -57,11 +57,7 @@ def read_predictions(
 ) -> PredictionTable:
     """Read and check a file of predictions; `classes` as in `audit`."""
     file = open_table(path, delimiter=delimiter)
-    base, by_columns = stated, None
-    if isinstance(stated, FormulaPenalty):
-        base, by_columns = stated.base, file_columns(file, stated.columns)
-    assert isinstance(base, Penalty)
-    penalty = base
+    penalty = base = stated.base if isinstance(stated, FormulaPenalty) else stated
     if not has_names(base):
         penalty = named_for(base, set.union(*labels_in(file, truth, predicted, classes)))
     taken = None if penalty is base else penalty.classes
@@ -89,10 +85,7 @@ def read_predictions(
     scores = _scores(table, columns, file, order, penalty.classes)
     if scores is not None and columns.notes and classes is None:  # something was guessed
         check_order(scores, true, penalty.classes)
-    each, of_each = None, list[str]()
-    if isinstance(stated, FormulaPenalty) and by_columns is not None:
-        each, note = _row_costs(stated, penalty, by_columns, str(path))
-        of_each.append(note)
+    each, of_each = _row_costs(stated, penalty, file)
     if answers is not None:
         notes += _doubts(answers, scores, penalty if each is None else each)
     else:
@@ -208,16 +201,20 @@ def _doubts(
 
 
 def _row_costs(
-    stated: FormulaPenalty, named: Penalty, columns: dict[str, FloatArray], source: str
-) -> tuple[ExamplePenalty, str]:
-    """The costs of each row, and a note on them; named: the base with the names of the labels."""
+    stated: Penalty | FormulaPenalty, named: Penalty, file: TableFile
+) -> tuple[ExamplePenalty | None, list[str]]:
+    """The costs of each row, where they are by columns, and a note on them; named: the costs by
+    class with the names of the labels."""
+    if not isinstance(stated, FormulaPenalty):
+        return None, []
+    columns = file_columns(file, stated.columns)
     over = formulas_over(stated, named)
     assert isinstance(over, FormulaPenalty)  # the names are others, the classes the same
     note = (
         f"{formulas_in_words(over)}, of each row; where costs are shown by class they are "
         "the means of the true class"
     )
-    return over.per_example(columns, source=source), note
+    return over.per_example(columns, source=str(file.path)), [note]
 
 
 def labels_in(

@@ -16,8 +16,7 @@ from untrue.array_types import FloatArray, IntArray
 from untrue.budgets import Budget
 from untrue.errors import ArgumentError, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
-from untrue.penalty.arrays import number_column
-from untrue.penalty.prob_columns import table_columns
+from untrue.penalty.arrays import number_column, table_columns
 from untrue.tools.reading.sources import Source
 
 
