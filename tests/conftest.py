@@ -14,7 +14,8 @@ HERE = Path(__file__).parent
 SLOW = (
     *("cli", "fuzz", "lab", "sklearn_adapter", "training", "networks", "tools/tuning"),
     *("tools/fitting", "report", "storage", "functional/native", "functional/test_exact.py"),
-    *("test_boosting.py", "test_build.py", "test_exits.py", "test_guide.py", "test_imports.py"),
+    *("test_boosting.py", "test_build.py", "test_guide.py", "test_imports.py"),
+    *("test_exits.py", "test_exit_budgets.py"),
     *(
         "test_library_page.py",
         "test_readme.py",
