@@ -176,6 +176,7 @@ def exit_early(
     """
     if (threshold is None) == (budget is None):
         raise ArgumentError("Give either `threshold` or `budget`, with `held_out` examples.")
+    _check_exits(probs, "probs")
     if budget is None:
         assert threshold is not None
         return ExitRule(penalty, threshold, len(probs))(probs, work=work)
@@ -184,7 +185,13 @@ def exit_early(
             "`budget` needs `held_out`: (probabilities of each exit, labels) of examples that were "
             "used for nothing else."
         )
+    if not isinstance(held_out, tuple | list) or len(held_out) != 2:
+        raise ArgumentError(
+            "`held_out` must be a tuple of two, (probabilities of each exit, labels); got "
+            f"{type(held_out).__name__}."
+        )
     given, target = held_out
+    _check_exits(given, "held_out")
     if len(given) != len(probs):
         raise ArgumentError(
             f"`held_out` must have the probabilities of {len(probs)} exits; got {len(given)}."
@@ -221,7 +228,7 @@ def find_exit_rule(
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if path_share is not None:
         check_number("path_share", path_share, 0.0, 1.0, ends=False)
-    every = _read_exits(probs, penalty, len(probs))
+    every = _read_exits(probs, penalty)
     labels = read_labels(target, "target", penalty.n_classes).astype(np.int64)
     check_same_length(probs=every[0], target=labels)
     budgets = _resolved(budget, penalty, len(labels))
@@ -324,14 +331,20 @@ class _Answered:
         return [0.0, *np.unique(np.nextafter(steps + slack, math.inf)).tolist()]
 
 
-def _read_exits(probs: Sequence[Any], penalty: Penalty | Actions, n_exits: int) -> list[Any]:
-    """The probabilities of each exit, (N, k), as arrays or tensors; values unchecked."""
+def _check_exits(probs: Any, name: str) -> None:
     if not isinstance(probs, list | tuple) or not probs:
         raise ArgumentError(
-            "`probs` must be a list with the probabilities of each exit, (N, k); "
+            f"`{name}` must have a list with the probabilities of each exit, (N, k); "
             f"got {type(probs).__name__ if not isinstance(probs, list | tuple) else 'none'}."
         )
-    if len(probs) != n_exits:
+
+
+def _read_exits(
+    probs: Sequence[Any], penalty: Penalty | Actions, n_exits: int | None = None
+) -> list[Any]:
+    """The probabilities of each exit, (N, k), as arrays or tensors; values unchecked."""
+    _check_exits(probs, "probs")
+    if n_exits is not None and len(probs) != n_exits:
         raise ArgumentError(f"`probs` must have {n_exits} exits; got {len(probs)}.")
     given = [in_column_order(each, penalty.classes) for each in probs]
     scores_of = [read_scores(each, "probs", penalty.n_classes) for each in given]
@@ -349,11 +362,14 @@ def read_work(work: Sequence[float] | None, n_exits: int) -> tuple[float, ...] |
     """Of each exit what is computed up to it: positive, and never less than before."""
     if work is None:
         return None
-    given = tuple(float(each) for each in work)
+    try:
+        given = tuple(float(each) for each in work)
+    except (TypeError, ValueError):
+        given = ()
     rising = all(a <= b for a, b in zip((0.0, *given), given, strict=False))
     if len(given) != n_exits or not rising or not 0.0 < given[-1] < math.inf:
         raise ArgumentError(
             f"`work` must be {n_exits} numbers, one per exit: all that is computed up to it, so "
-            f"that they rise; got {list(work)}."
+            f"that they rise; got {work!r}."
         )
     return given
