@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -79,3 +82,10 @@ def test_a_posterior_goes_by_the_costs_of_its_own_row(k: int, loss: str) -> None
         np.testing.assert_allclose(together[n], alone[0], atol=1e-8)
     with pytest.raises(ArgumentError, match="5 examples"):
         posterior(probs[:3], each, 0.3)
+
+
+@pytest.mark.parametrize("price", [-1.0, math.nan, math.inf, "much", [1.0, 2.0]])
+def test_the_price_of_no_answer_is_a_number(price: Any) -> None:
+    costs = Penalty.equal(["fraud", "fine"])
+    with pytest.raises(ArgumentError, match="`abstain_cost` must be"):
+        metrics.example_costs([0, 1], [0, -1], costs, abstain_cost=price)

@@ -144,3 +144,13 @@ def test_a_table_whose_columns_have_names_is_refused_since_only_its_numbers_are_
         bootstrap(ece, table, [1, 0], resamples=2)
     plain = pd.DataFrame(table[["a", "b"]].to_numpy())
     assert bootstrap(ece, plain, [1, 0], resamples=2).value == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "one", 2**40])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    for run in (
+        lambda: metrics.bootstrap(metrics.total_error, [[1]], resamples=2, seed=seed),
+        lambda: metrics.summary([[1]], resamples=2, seed=seed),
+    ):
+        with pytest.raises(ArgumentError, match="`seed` must be"):
+            run()

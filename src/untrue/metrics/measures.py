@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import ArrayOrTensor, FloatArray
-from untrue.checks import check_count
+from untrue.checks import check_count, check_number
 from untrue.errors import ArgumentError, DataError, UntrueError
 from untrue.metrics import weights
 from untrue.metrics.answers import (
@@ -211,6 +211,7 @@ def example_costs(
     answers = read_labels(from_booleans(predicted, names), "predicted", k, least=-1)
     check_same_length(true=labels, predicted=answers)
     silent = answers < 0
+    price = 0.0 if abstain_cost is None else check_number("abstain_cost", abstain_cost, 0.0)
     if silent.any() and abstain_cost is None:
         raise DataError(
             f"`predicted` abstains (-1) at position {int(np.argmax(silent))} and "
@@ -221,7 +222,7 @@ def example_costs(
         paid = penalty.costs(labels, given)
     else:
         paid = np.asarray(penalty.cost(labels, given), dtype=np.float64)
-    return np.where(silent, 0.0 if abstain_cost is None else abstain_cost, paid)
+    return np.where(silent, price, paid)
 
 
 def adjusted_expected_cost(

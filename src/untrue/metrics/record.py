@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from untrue.array_types import ArrayOrTensor, FloatArray
-from untrue.checks import MOST_RESAMPLES, check_count, check_number
+from untrue.checks import MOST_RESAMPLES, check_count, check_number, check_seed
 from untrue.errors import ArgumentError, counted
 from untrue.metrics import weights
 from untrue.metrics.confusion import Cells, ConfusionLike, merged, read_confusion
@@ -156,7 +156,7 @@ def summary(
     check_number("confidence", confidence, 0, 1, ends=False)
     if (probs is None) != (true is None):
         raise ArgumentError("`probs` and `true` go together; got only one of them.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     names = _class_names(classes, penalty, hierarchy)
     pairs = _pairs(cells, penalty, zone, groups, hierarchy, subset, names)
     values: dict[str, Any] = {

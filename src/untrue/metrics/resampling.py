@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import ArrayOrTensor, FloatArray, IntArray
-from untrue.checks import MOST_RESAMPLES, check_count, check_number, is_tensor
+from untrue.checks import MOST_RESAMPLES, check_count, check_number, check_seed, is_tensor
 from untrue.errors import ArgumentError
 from untrue.metrics.confusion import Cells, read_confusion
 from untrue.metrics.inputs import BLOCK_VALUES, check_same_length, to_numpy
@@ -49,7 +49,7 @@ def bootstrap(
     """
     n_resamples = check_count("resamples", resamples, most=MOST_RESAMPLES)
     check_number("confidence", confidence, 0, 1, ends=False)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     if not data:
         raise ArgumentError("`bootstrap` needs data after the measure; got none.")
     values = np.empty(n_resamples)
