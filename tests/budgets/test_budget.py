@@ -135,3 +135,14 @@ def test_a_side_is_no_string_of_which_each_letter_would_be_a_class(side: str) ->
     sides: dict[str, Any] = {"true": ("a",), "predicted": ("b",), side: "ab"}
     with pytest.raises(ArgumentError, match=rf"`{side}` must be a tuple of names; got the string"):
         Budget("confusion", 5, "%", **sides)
+
+
+@pytest.mark.parametrize("names", [None, 3, (1,), [None], {"a"}])
+def test_a_side_holds_names(names: Any) -> None:
+    with pytest.raises(ArgumentError, match="`true` must be a tuple of names; got"):
+        Budget("confusion", 5, "%", names, ("b",))
+
+
+def test_a_side_may_be_a_list() -> None:
+    listed: Any = ["a", "c"]
+    assert Budget("confusion", 5, "%", listed, ("b",)) == Budget.parse("a, c->b <= 5%")

@@ -92,6 +92,10 @@ class Budget:
                     f"`{side}` must be a tuple of names; got the string {names!r}. "
                     f"Write ({names!r},), or Budget.parse."
                 )
+            given = isinstance(names, tuple | list)
+            if not given or not all(isinstance(name, str) for name in names):
+                raise ArgumentError(f"`{side}` must be a tuple of names; got {names!r}.")
+            object.__setattr__(self, side, tuple(names))
         for name in (*self.true, *self.predicted):
             if not _is_bare(name) and '"' in name and "'" in name:
                 raise ArgumentError(
