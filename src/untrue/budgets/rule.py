@@ -133,7 +133,7 @@ class DecisionRule:
         """Write as a .json file: numbers and names, nothing that runs."""
         from untrue.budgets.rule_file import save
 
-        return save(self, Path(path))
+        return save(self, as_path(path))
 
     @staticmethod
     def load(path: str | Path) -> DecisionRule:

@@ -78,7 +78,10 @@ def positions(
     """
     if isinstance(which, str):
         return np.asarray(named(which))
-    array = np.asarray(which)
+    try:
+        array = np.asarray(which)
+    except ValueError:
+        raise kind("Classes are names or integer indices; got lists of several lengths.") from None
     if array.dtype.kind in "UO":
         found = [named(name) for name in array.ravel().tolist()]
         return np.array(found, dtype=np.int64).reshape(array.shape)

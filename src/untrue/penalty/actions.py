@@ -109,7 +109,7 @@ class Actions(ABC):
         """Write .toml or .json."""
         from untrue.penalty import action_files
 
-        return action_files.save(self, Path(path))
+        return action_files.save(self, as_path(path))
 
     # What every form provides
 

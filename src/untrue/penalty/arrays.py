@@ -51,7 +51,7 @@ def real_numbers(values: Any, what: str) -> FloatArray:
 
 def no_number(objects: npt.NDArray[Any]) -> tuple[int, Any] | None:
     """The row and the value of the first object that is no number; None if all are numbers."""
-    for row, cells in enumerate(objects):
+    for row, cells in enumerate(np.atleast_1d(objects)):
         for cell in np.ravel(cells):
             if isinstance(cell, str) or not hasattr(cell, "__float__"):
                 return row, cell
@@ -60,7 +60,10 @@ def no_number(objects: npt.NDArray[Any]) -> tuple[int, Any] | None:
 
 def number_column(values: Any, what: str) -> FloatArray:
     """(N,) numbers as float64, None as nan; anything else is refused, naming `what`."""
-    column = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    try:
+        column = np.asarray(values.detach().cpu() if is_tensor(values) else values)
+    except ValueError:  # lists of several lengths
+        column = np.asarray(values, dtype=object)
     if column.dtype.kind == "O":
         with contextlib.suppress(TypeError, ValueError):
             column = column.astype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
-from untrue.checks import check_number, is_tensor
+from untrue.checks import check_count, check_number, is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import names as naming
 from untrue.input_files import as_path
@@ -23,6 +23,9 @@ from untrue.penalty.prob_columns import real_probs
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
     from untrue.penalty.per_example import ExamplePenalty
+
+# Far above any use: names of more classes would fill the memory.
+MOST_CLASSES = 10**7
 
 Which = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
 Normalization = Literal["rows", "max", "none"]
@@ -201,7 +204,7 @@ class Penalty(ABC):
         """
         from untrue.penalty import file_writers
 
-        return file_writers.save(self, Path(path))
+        return file_writers.save(self, as_path(path))
 
     # What every form provides
 
@@ -385,5 +388,6 @@ def check_classes(classes: Sequence[str] | int) -> tuple[str, ...]:
     if isinstance(classes, int | np.integer) and not isinstance(classes, bool):
         if classes < 1:
             raise PenaltyError(f"At least one class is needed; `classes` is {classes}.")
+        check_count("classes", classes, most=MOST_CLASSES)
         return tuple(str(i) for i in range(classes))
     return naming.check_classes(classes, PenaltyError)  # type: ignore[arg-type]

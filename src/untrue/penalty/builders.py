@@ -178,7 +178,7 @@ def from_hierarchy(
         costs = [cost.get(0, 0.0), *(cost[h] for h in heights)]
     elif callable(cost):
         costs = [0.0, *(cost(h) for h in heights)]
-    elif cost == "height":
+    elif isinstance(cost, str) and cost == "height":
         costs = [0.0, *(float(h) for h in heights)]
     else:
         raise PenaltyError(
@@ -264,8 +264,15 @@ def _zone_array(zone: Any) -> npt.NDArray[Any] | None:
         if len({len(row) for row in zone}) > 1:
             raise PenaltyError("A zone mask must be square; its rows differ in length.")
     elif not hasattr(zone, "__array__"):
+        if not isinstance(zone, Iterable):
+            raise PenaltyError(
+                "A zone is (true, predicted) pairs or a mask of booleans; got "
+                f"{type(zone).__name__}."
+            )
         return None
     array = np.asarray(zone.detach().cpu() if is_tensor(zone) else zone)
+    if array.ndim == 0:
+        raise PenaltyError(f"A zone is (true, predicted) pairs or a mask; got {zone!r}.")
     if array.dtype.kind != "b" and array.ndim == 2 and array.shape[1] != 2:
         raise PenaltyError(f"A zone mask must hold booleans; got {array.dtype}.{AS_MASK}")
     return array

@@ -90,7 +90,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> FloatArray:
                 f"The cost of {pair!r} is a formula, {given!r}: give `columns`, the data it is of."
             )
         return CostFormula.parse(given).values(columns)
-    if np.ndim(given) == 0:
+    if not isinstance(given, list | tuple) and np.ndim(given) == 0:
         return np.asarray(number(given, repr(pair)))
     return number_column(given, f"The costs of {pair!r}")
 

@@ -87,4 +87,4 @@ class FormulaPenalty:
         """Write .toml or .json."""
         from untrue.penalty import file_writers
 
-        return file_writers.save(self, Path(path))
+        return file_writers.save(self, as_path(path))

@@ -70,6 +70,11 @@ class CostFormula:
 
     def _column(self, name: str, columns: Any) -> FloatArray:
         labels = table_columns(columns)
+        if labels is None and not isinstance(columns, Mapping):
+            raise PenaltyError(
+                f"Cost {self.text!r} is by columns: give a dict of arrays or a table; got "
+                f"{type(columns).__name__}."
+            )
         names = [str(key) for key in (columns if labels is None else labels)]
         if name not in names:
             hint = nearest(name, names) or f"; there are {', '.join(names[:8]) or 'none'}."
