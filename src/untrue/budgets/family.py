@@ -8,10 +8,12 @@ are computed once for all rules; a rule is then a weighted sum of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.regions import Block, Region, inside
@@ -152,21 +154,17 @@ class Counts:
     paid: dict[int, list[tuple[FloatArray, IntArray]]]
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.n + other.n,
-            self.errors + other.errors,
-            self.expected + other.expected,
-            self.of + other.of,
-            self.score + other.score,
-            self.likely + other.likely,
-            self.right + other.right,
-            self.cost + other.cost,
-            self.abstained + other.abstained,
-            {
-                b: [_merged(*both) for both in zip(self.paid[b], other.paid[b], strict=True)]
-                for b in self.paid
-            },
-        )
+        """Of the same rules, on these examples and on others."""
+        paid = {
+            b: [_merged(*both) for both in zip(self.paid[b], other.paid[b], strict=True)]
+            for b in self.paid
+        }
+        added = (one + two for one, two in zip(self._arrays(), other._arrays(), strict=True))
+        return Counts(self.n + other.n, *added, paid)
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        """Those between `n` and `paid`, in their order."""
+        return [getattr(self, field.name) for field in fields(self)[1:-1]]
 
     @classmethod
     def of_costs(cls, costs: Sequence[FloatArray], n_budgets: int) -> Counts:
@@ -192,18 +190,8 @@ class Counts:
 
     def chosen(self, rules: IntArray) -> Counts:
         """Of these rules, in this order."""
-        return Counts(
-            self.n,
-            self.errors[rules],
-            self.expected[rules],
-            self.of[rules],
-            self.score[rules],
-            self.likely[rules],
-            self.right[rules],
-            self.cost[rules],
-            self.abstained[rules],
-            {b: [of_rules[t] for t in rules.tolist()] for b, of_rules in self.paid.items()},
-        )
+        paid = {b: [of_rules[t] for t in rules.tolist()] for b, of_rules in self.paid.items()}
+        return Counts(self.n, *(each[rules] for each in self._arrays()), paid)
 
     def repeated(self, times: int) -> Counts:
         """Of one rule, as if it were so many."""
@@ -211,18 +199,8 @@ class Counts:
 
     def joined(self, other: Counts) -> Counts:
         """Of these rules and of more, on the same examples."""
-        return Counts(
-            self.n,
-            np.concatenate([self.errors, other.errors]),
-            np.concatenate([self.expected, other.expected]),
-            np.concatenate([self.of, other.of]),
-            np.concatenate([self.score, other.score]),
-            np.concatenate([self.likely, other.likely]),
-            np.concatenate([self.right, other.right]),
-            np.concatenate([self.cost, other.cost]),
-            np.concatenate([self.abstained, other.abstained]),
-            {b: self.paid[b] + other.paid[b] for b in self.paid},
-        )
+        both = map(np.concatenate, zip(self._arrays(), other._arrays(), strict=True))
+        return Counts(self.n, *both, {b: self.paid[b] + other.paid[b] for b in self.paid})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
