@@ -316,7 +316,7 @@ def test_files_that_are_wrong_are_named(old: str, new: str, message: str, tmp_pa
         (lambda: Actions.from_hierarchy(TREE, nodes=["unseen"]), "No class is below the node"),
         (lambda: Actions.from_hierarchy(TREE, nodes=[]), "`nodes` must be a list of names"),
         (lambda: SCAN.cost("tumour", "scn"), "Unknown action 'scn'; did you mean 'scan'"),
-        (lambda: SCAN.cost(0, 4), r"The index 4 of a action is outside 0\.\.3"),
+        (lambda: SCAN.cost(0, 4), r"Action index 4 is outside 0\.\.3"),
     ],
 )
 def test_what_cannot_be_is_refused(make: Any, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -71,27 +71,31 @@ def positions(
     numbered: Callable[[npt.NDArray[Any]], IntArray],
     n_classes: int,
     kind: type[UntrueError],
+    what: Literal["Class", "Action"] = "Class",
 ) -> IntArray:
     """What stands for classes that are given by name or by index, one or an array of them.
 
     named: of a name; numbered: of indices, which are checked
     """
+    several = {"Class": "Classes", "Action": "Actions"}[what]
     if isinstance(which, str):
         return np.asarray(named(which))
     try:
         array = np.asarray(which)
     except ValueError:
-        raise kind("Classes are names or integer indices; got lists of several lengths.") from None
+        raise kind(
+            f"{several} are names or integer indices; got lists of several lengths."
+        ) from None
     if array.dtype.kind in "UO":
         found = [named(name) for name in array.ravel().tolist()]
         return np.array(found, dtype=np.int64).reshape(array.shape)
     if not array.size:
         return np.empty(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu":
-        raise kind(f"Classes are names or integer indices; got {array.dtype}.")
+        raise kind(f"{several} are names or integer indices; got {array.dtype}.")
     if array.min() < 0 or array.max() >= n_classes:
         bad = array.min() if array.min() < 0 else array.max()
-        raise kind(f"Class index {bad} is outside 0..{n_classes - 1}.")
+        raise kind(f"{what} index {bad} is outside 0..{n_classes - 1}.")
     return numbered(array)
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
-from untrue.hierarchy.names import by_class, check_names
+from untrue.hierarchy.names import by_class, check_names, positions
 from untrue.input_files import as_path
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
@@ -123,16 +123,13 @@ class Actions(ABC):
 
     def index(self, action: str) -> int:
         """Position of an action."""
-        if not isinstance(action, str) or action not in self._positions:
-            raise PenaltyError(
-                f"Unknown action {action!r}{nearest(str(action), self.actions) or '.'}"
-            )
-        return self._positions[action]
+        return _place(action, self._positions, "Action")
 
     def cost(self, true: Any, action: Any) -> Any:
         """Cost of an answer under a true class: names or indices, broadcast."""
         i, j = np.broadcast_arrays(
-            _indices(true, self.classes, "class"), _indices(action, self.actions, "action")
+            _indices(true, self._class_positions, "Class"),
+            _indices(action, self._positions, "Action"),
         )
         found = self._lookup(i, j)
         return found if found.ndim else float(found)
@@ -168,6 +165,10 @@ class Actions(ABC):
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.actions)}
+
+    @cached_property
+    def _class_positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.classes)}
 
     # What each form must define
 
@@ -234,21 +235,22 @@ def check_action_names(actions: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _indices(which: Any, names: tuple[str, ...], kind: str) -> IntArray:
-    array = np.asarray(which)
-    if array.dtype.kind in "UO":
-        place = {name: i for i, name in enumerate(names)}
-        for name in array.ravel().tolist():
-            if name not in place:
-                raise PenaltyError(f"Unknown {kind} {name!r}{nearest(str(name), names) or '.'}")
-        found = [place[name] for name in array.ravel().tolist()]
-        return np.array(found, dtype=np.int64).reshape(array.shape)
-    if array.size and array.dtype.kind not in "iu":
-        raise PenaltyError(f"A {kind} is a name or an integer index; got {array.dtype}.")
-    if array.size and not 0 <= array.min() <= array.max() < len(names):
-        bad = array.min() if array.min() < 0 else array.max()
-        raise PenaltyError(f"The index {bad} of a {kind} is outside 0..{len(names) - 1}.")
-    return array.astype(np.int64)
+def _place(name: Any, places: Mapping[str, int], what: Literal["Class", "Action"]) -> int:
+    if not isinstance(name, str) or name not in places:
+        hint = nearest(str(name), places) or "."
+        raise PenaltyError(f"Unknown {what.lower()} {name!r}{hint}")
+    return places[name]
+
+
+def _indices(which: Any, places: Mapping[str, int], what: Literal["Class", "Action"]) -> IntArray:
+    return positions(
+        which,
+        lambda name: _place(name, places, what),
+        lambda found: found.astype(np.int64),
+        len(places),
+        PenaltyError,
+        what,
+    )
 
 
 def _column(name: str, costs: Any, classes: tuple[str, ...]) -> FloatArray:
