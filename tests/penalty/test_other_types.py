@@ -13,6 +13,7 @@ from untrue.errors import UntrueError
 NAMES = ["cat", "dog", "owl"]
 COSTS = Penalty.equal(NAMES)
 TREE = Hierarchy.from_groups({"pet": ["cat", "dog"], "bird": ["owl"]})
+EACH = COSTS.per_example({("cat", "dog"): [1.0, 2.0]})
 NODES = Actions.from_hierarchy(TREE)
 
 
@@ -50,6 +51,12 @@ NODES = Actions.from_hierarchy(TREE)
             lambda: COSTS.per_example({("cat", "dog"): "amount"}, 3),
             "Cost 'amount' is by columns: give a dict of arrays or a table; got int",
         ),
+        (lambda: NODES.cost(0, 1.5), "Actions are names or integer indices; got float64"),
+        (lambda: NODES.cost([[0], [0, 1]], 0), "Classes are names or integer indices; got lists"),
+        (lambda: EACH.penalty(2), "`rows` must be positions of the 2 examples.*out of bounds"),
+        (lambda: EACH.penalty("cat"), "`rows` must be positions of the 2 examples"),  # type: ignore[arg-type]
+        (lambda: EACH.mean(weight=[1.0]), "`weight` must have a number for each of the 2 exam.*1"),
+        (lambda: EACH.mean(weight="x"), "`weight` must be numbers, one per example"),  # type: ignore[arg-type]
         (lambda: COSTS.save(None), "`path` must be the name of a file; got None"),  # type: ignore[arg-type]
         (lambda: NODES.save(3), "`path` must be the name of a file; got 3"),  # type: ignore[arg-type]
     ],

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import check_number, is_tensor
 from untrue.errors import PenaltyError, counted
-from untrue.penalty.arrays import frozen
+from untrue.penalty.arrays import frozen, number_column
 from untrue.penalty.base import Penalty, Which
 from untrue.penalty.dense import DensePenalty
 from untrue.penalty.prob_columns import real_probs
@@ -93,7 +93,8 @@ class ExamplePenalty:
 
     def penalty(self, example: int) -> Penalty:
         """What mistakes about one example cost."""
-        return with_cells(self.base, self.true, self.predicted, self.values[example][self.column])
+        own = self.take([example]).values[0]
+        return with_cells(self.base, self.true, self.predicted, own[self.column])
 
     def mean(self, true: Which | None = None, *, weight: npt.NDArray[Any] | None = None) -> Penalty:
         """Costs by class: the mean over the examples, or over those of the cell's true class.
@@ -101,7 +102,12 @@ class ExamplePenalty:
         A cell whose class has no example among the true classes `true` (N,) has the mean over all.
         weight (N,): what each example counts.
         """
-        counts = np.ones(len(self)) if weight is None else np.asarray(weight, dtype=np.float64)
+        counts = np.ones(len(self)) if weight is None else number_column(weight, "`weight`")
+        if len(counts) != len(self):
+            raise PenaltyError(
+                f"`weight` must have a number for each of the {len(self):,} examples that the "
+                f"costs are of; got {len(counts):,}."
+            )
         if not counts.any():
             raise PenaltyError("There is no mean cost: no example counts.")
         means = np.average(self.values, axis=0, weights=counts)[self.column]
