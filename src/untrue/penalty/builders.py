@@ -290,8 +290,9 @@ def is_mask(rows: Any) -> bool:
 
 def _may_be_mask(array: npt.NDArray[Any] | None) -> bool:
     """Whether an array that is read as pairs could be meant as the mask of two classes."""
-    numbers = array is not None and array.shape == (2, 2) and array.dtype.kind in "iuf"
-    return numbers and bool(np.isin(array, (0, 1)).all())
+    if array is None or array.shape != (2, 2) or array.dtype.kind not in "iuf":
+        return False
+    return bool(np.isin(array, (0, 1)).all())
 
 
 def random_zone(n_classes: int, n: int, seed: int = 0) -> RulesPenalty:
