@@ -27,7 +27,7 @@ from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty.actions import Actions, NodeCost
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT
-from untrue.penalty.tree import paths
+from untrue.penalty.tree import intervals, paths
 
 # Values that a block of rows may hold while it is computed: 32 MB.
 _BLOCK = 2**22
@@ -48,9 +48,7 @@ class NodeActions(Actions):
             )
         self.hierarchy, self.cost_rule, self.classes = hierarchy, cost, hierarchy.classes
         self._slots = np.argsort(hierarchy.class_nodes, kind="stable")
-        by_slot, every = hierarchy.class_nodes[self._slots], np.arange(len(hierarchy.names))
-        self._first = np.searchsorted(by_slot, every)
-        self._last = np.searchsorted(by_slot, every + hierarchy.sizes)
+        self._first, self._last = intervals(hierarchy)
         self.nodes = self._chosen(nodes)
         self.actions = tuple(hierarchy.names[v] for v in self.nodes.tolist())
         self._path, self._starts = paths(self.nodes, hierarchy.parents)

@@ -116,11 +116,7 @@ class TreePenalty(Penalty):
 
     @cached_property
     def _intervals(self) -> tuple[IntArray, IntArray]:
-        """First slot, and one past the last, of each node of the hierarchy."""
-        by_slot, nodes = np.sort(self.hierarchy.class_nodes), np.arange(len(self.hierarchy.names))
-        return np.searchsorted(by_slot, nodes), np.searchsorted(
-            by_slot, nodes + self.hierarchy.sizes
-        )
+        return intervals(self.hierarchy)
 
     @cached_property
     def _parting(self) -> BoolArray:
@@ -252,6 +248,12 @@ class TreePenalty(Penalty):
         more = ", ..." if len(self.height_costs) > 6 else ""
         scaled = "" if (self.row_scale == 1).all() else ", rows scaled"
         return f"tree of height {self.hierarchy.max_height}, cost by height {costs}{more}{scaled}"
+
+
+def intervals(hierarchy: Hierarchy) -> tuple[IntArray, IntArray]:
+    """First slot, and one past the last, of each node: where the classes below it are."""
+    by_slot, nodes = np.sort(hierarchy.class_nodes), np.arange(len(hierarchy.names))
+    return np.searchsorted(by_slot, nodes), np.searchsorted(by_slot, nodes + hierarchy.sizes)
 
 
 def paths(lowest: IntArray, up: IntArray) -> tuple[IntArray, IntArray]:
