@@ -8,12 +8,11 @@ are computed once for all rules; a rule is then a weighted sum of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.regions import Block, Region, inside
@@ -159,12 +158,12 @@ class Counts:
             b: [_merged(*both) for both in zip(self.paid[b], other.paid[b], strict=True)]
             for b in self.paid
         }
-        added = (one + two for one, two in zip(self._arrays(), other._arrays(), strict=True))
-        return Counts(self.n + other.n, *added, paid)
+        added = {name: one + getattr(other, name) for name, one in self._arrays().items()}
+        return replace(self, n=self.n + other.n, paid=paid, **added)
 
-    def _arrays(self) -> list[npt.NDArray[Any]]:
-        """Those between `n` and `paid`, in their order."""
-        return [getattr(self, field.name) for field in fields(self)[1:-1]]
+    def _arrays(self) -> dict[str, Any]:
+        """All that there is of each rule, but what it paid."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("n", "paid")}
 
     @classmethod
     def of_costs(cls, costs: Sequence[FloatArray], n_budgets: int) -> Counts:
@@ -191,7 +190,8 @@ class Counts:
     def chosen(self, rules: IntArray) -> Counts:
         """Of these rules, in this order."""
         paid = {b: [of_rules[t] for t in rules.tolist()] for b, of_rules in self.paid.items()}
-        return Counts(self.n, *(each[rules] for each in self._arrays()), paid)
+        own = {name: each[rules] for name, each in self._arrays().items()}
+        return replace(self, paid=paid, **own)
 
     def repeated(self, times: int) -> Counts:
         """Of one rule, as if it were so many."""
@@ -199,8 +199,12 @@ class Counts:
 
     def joined(self, other: Counts) -> Counts:
         """Of these rules and of more, on the same examples."""
-        both = map(np.concatenate, zip(self._arrays(), other._arrays(), strict=True))
-        return Counts(self.n, *both, {b: self.paid[b] + other.paid[b] for b in self.paid})
+        both: dict[str, Any] = {
+            name: np.concatenate([one, getattr(other, name)])
+            for name, one in self._arrays().items()
+        }
+        paid = {b: self.paid[b] + other.paid[b] for b in self.paid}
+        return replace(self, paid=paid, **both)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
