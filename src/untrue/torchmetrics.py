@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from untrue import metrics
 from untrue.checks import is_tensor
@@ -31,9 +31,6 @@ try:
     from torchmetrics import Metric
 except ImportError as error:
     raise missing("untrue.torchmetrics", "torchmetrics", "frameworks") from error
-
-if TYPE_CHECKING:
-    from untrue.hierarchy import Hierarchy
 
 __all__ = ["CoarseError", "ExpectedCost", "MistakeSeverity", "ZoneErrors"]
 
@@ -66,6 +63,11 @@ class ConfusionMetric(Metric):
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Count classes, or logits or probabilities (N, k, ...), against `target` (N, ...)."""
+        for name, value in (("preds", preds), ("target", target)):
+            if not isinstance(value, Tensor):
+                raise ArgumentError(
+                    f"`{name}` must be a tensor; got {type(value).__name__}. Use torch.as_tensor."
+                )
         if preds.is_floating_point():
             wanted = (*target.shape[:1], self.n_classes, *target.shape[1:])
             if preds.shape != wanted:
@@ -73,7 +75,7 @@ class ConfusionMetric(Metric):
                     f"`preds` as logits or probabilities must have shape {wanted} for `target` of "
                     f"shape {tuple(target.shape)}; got {tuple(preds.shape)}."
                 )
-            preds = preds.argmax(1)
+            preds = preds.argmax(min(target.dim(), 1))
         counted = metrics.confusion_matrix(
             target, preds, self.n_classes, ignore_index=self.ignore_index
         )
@@ -122,7 +124,8 @@ class ZoneErrors(ConfusionMetric):
     ) -> None:
         kept = in_class_order(zone, classes)
         if not is_penalty(kept) and not hasattr(kept, "dtype"):
-            kept = list(_iterable(kept))
+            what = "a Penalty, a mask of shape (k, k), or (true, predicted) pairs"
+            kept = list(_iterable("zone", kept, what))
         if n_classes is None and classes is not None:
             n_classes = len(classes)
         elif n_classes is None and is_penalty(kept):
@@ -147,6 +150,10 @@ class MistakeSeverity(ConfusionMetric):
     def __init__(
         self, hierarchy: Hierarchy, *, ignore_index: int | None = None, **options: Any
     ) -> None:
+        if not isinstance(hierarchy, Hierarchy):
+            raise ArgumentError(
+                f"`hierarchy` must be an untrue.Hierarchy; got {type(hierarchy).__name__}."
+            )
         measure = partial(metrics.mistake_severity, hierarchy=hierarchy)
         super().__init__(hierarchy.n_classes, measure, ignore_index, **options)
 
@@ -167,18 +174,19 @@ class CoarseError(ConfusionMetric):
         ignore_index: int | None = None,
         **options: Any,
     ) -> None:
+        what = "an integer array with the group of each class, or a dict from group to classes"
         if isinstance(groups, Hierarchy):
             raise ArgumentError(
-                "`groups` must be an integer array with the group of each class, or a dict from "
-                "group to classes; got a Hierarchy. `hierarchy.coarsen(level)` gives the groups at "
-                "a level."
+                f"`groups` must be {what}; got a Hierarchy. `hierarchy.coarsen(level)` gives the "
+                "groups at a level."
             )
-        members = groups.values() if isinstance(groups, Mapping) else [_iterable(groups)]
+        members = list(groups.values()) if isinstance(groups, Mapping) else [groups]
+        n_classes = sum(len(_iterable("groups", each, what)) for each in members)
         measure = partial(metrics.coarse_error, groups=groups, classes=classes)
-        super().__init__(sum(map(len, members)), measure, ignore_index, **options)
+        super().__init__(n_classes, measure, ignore_index, **options)
 
 
-def _iterable(value: Any) -> Any:
+def _iterable(name: str, value: Any, what: str) -> Any:
     if not hasattr(value, "__iter__"):
-        raise ArgumentError(f"Expected one value or pair after the other; got {value!r}.")
+        raise ArgumentError(f"`{name}` must be {what}; got {value!r}.")
     return value

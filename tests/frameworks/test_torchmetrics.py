@@ -154,3 +154,34 @@ def test_what_cannot_be_measured_is_refused_at_once() -> None:
     with pytest.raises(DataError):
         metric.update(torch.tensor([0, 7]), torch.tensor([0, 1]))
     assert int(metric.confusion.sum()) == 0
+
+
+def test_each_wrong_argument_has_its_sentence() -> None:
+    metric = ExpectedCost(COSTS)
+    with pytest.raises(ArgumentError, match="`preds` must be a tensor; got ndarray"):
+        metric.update(torch.randn(2, 5).numpy(), torch.tensor([0, 1]))
+    with pytest.raises(ArgumentError, match="`target` must be a tensor; got list"):
+        metric.update(torch.randn(2, 5), [0, 1])  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="got a single value"):
+        metric.update(torch.randn(5), torch.tensor(0))
+    with pytest.raises(ArgumentError, match=r"`hierarchy` must be an untrue\.Hierarchy; got dict"):
+        MistakeSeverity({})  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"`zone` must be a Penalty, a mask .*; got 3"):
+        ZoneErrors(3)  # type: ignore[arg-type]
+    for groups, shown in ((None, "None"), ({"vehicle": 3}, "3")):
+        with pytest.raises(ArgumentError, match=f"`groups` must be an integer .*; got {shown}"):
+            CoarseError(groups)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method of metric")
+def test_nothing_measured_is_nan_or_0_and_counts_merge() -> None:
+    first, second = batches(2)
+    for metric in (ExpectedCost(COSTS), MistakeSeverity(TREE), ZoneErrors(COSTS)):
+        before = metric.compute()
+        assert before == 0 if isinstance(metric, ZoneErrors) else before.isnan()
+        metric.reset()
+        other = metric.clone()
+        metric.update(*first)
+        other.update(*second)
+        metric.merge_state(other)
+        assert metric.confusion.tolist() == confusion([first, second]).tolist()
