@@ -187,11 +187,14 @@ def test_every_network_has_its_graph(name: str) -> None:
     logits = add_network(graph, network, "x", shape)
     graph.add("Identity", logits, out="y")
     made = graph.model([Port("x", np.float32, shape)], [Port("y", np.float32, (7,))], doc="")
-    x = torch.rand(5, *shape)
-    with torch.inference_mode():
-        ours = network.eval()(x).numpy()
-    found = session(made.SerializeToString()).run(None, {"x": x.numpy()})[0]
-    np.testing.assert_allclose(found, ours, atol=1e-5 * max(1.0, np.abs(ours).max()))
+    runs = session(made.SerializeToString())
+    for n in (5, 1, 0):
+        x = torch.rand(n, *shape)
+        with torch.inference_mode():
+            ours = network.eval()(x).numpy()
+        found = runs.run(None, {"x": x.numpy()})[0]
+        assert found.shape == (n, 7)
+        np.testing.assert_allclose(found, ours, atol=1e-5 * np.abs(ours).max(initial=1.0))
 
 
 def test_arrays_have_one_input(tmp_path: Path) -> None:

@@ -94,7 +94,9 @@ def _pooled(graph: Graph, size: int, value: str) -> str:
 def _group_norm(graph: Graph, part: nn.GroupNorm, value: str, example: Tensor) -> str:
     """By the norm of instances, which older runtimes have too."""
     groups = part.num_groups
-    flat = graph.add("Reshape", value, graph.put([0, groups, -1], np.int64))
+    # No size is left open: a runtime cannot find it where there are no examples.
+    each_group = example[0].numel() // groups
+    flat = graph.add("Reshape", value, graph.put([0, groups, each_group], np.int64))
     ones, zeros = (graph.put(np.full(groups, each, np.float32)) for each in (1.0, 0.0))
     normed = graph.add("InstanceNormalization", flat, ones, zeros, epsilon=part.eps)
     whole = graph.add("Reshape", normed, graph.put([-1, *example.shape[1:]], np.int64))
@@ -103,12 +105,18 @@ def _group_norm(graph: Graph, part: nn.GroupNorm, value: str, example: Tensor) -
 
 
 def _mean_pool(graph: Graph, part: nn.AdaptiveAvgPool2d, value: str, example: Tensor) -> str:
-    """Means over windows, as two products: windows of odd maps overlap, which ONNX's do not."""
+    """Means over windows, as one product: windows of odd maps overlap, which ONNX's do not.
+
+    Of plain matrices, for which runtimes take no examples too.
+    """
     size = part.output_size
     rows, columns = size if isinstance(size, tuple) else (size, size)
-    height, width = example.shape[2:]
-    over_rows = graph.add("MatMul", graph.put(_windows(height, rows or height)), value)
-    return graph.add("MatMul", over_rows, graph.put(_windows(width, columns or width).T))
+    channels, height, width = example.shape[1:]
+    over_rows, over_columns = _windows(height, rows or height), _windows(width, columns or width)
+    maps = graph.add("Reshape", value, graph.put([-1, height * width], np.int64))
+    means = graph.add("MatMul", maps, graph.put(np.kron(over_rows, over_columns).T))
+    after = [-1, channels, len(over_rows), len(over_columns)]
+    return graph.add("Reshape", means, graph.put(after, np.int64))
 
 
 def _windows(size: int, count: int) -> npt.NDArray[np.float32]:
