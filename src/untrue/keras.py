@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from untrue.checks import check_number
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, PenaltyError
 from untrue.optional import missing
-from untrue.penalty import Penalty
+from untrue.penalty import ExamplePenalty, Penalty
 
 try:
     import keras
@@ -35,7 +33,8 @@ class MixedLoss(keras.losses.Loss):
     options  those of `keras.losses.Loss`: reduction, name, dtype
 
     `y_pred` are logits (..., C): no softmax at the end of the model. `y_true` are class indices
-    (...) or (..., 1), or probabilities (..., C). A class that is none gives nan.
+    (...) or (..., 1), or probabilities (..., C). An index that is no class gives nan, even if its
+    sample weight is 0: give padding any class.
     """
 
     def __init__(
@@ -53,9 +52,20 @@ class MixedLoss(keras.losses.Loss):
                 "logits: leave the softmax out of the model's last layer."
             )
         super().__init__(**options)
+        if isinstance(penalty, ExamplePenalty):
+            raise PenaltyError(
+                "`penalty` must hold costs by class here; got an ExamplePenalty, costs of each "
+                "example: `untrue.BilinearLoss` takes those, in torch."
+            )
         known = isinstance(penalty, Penalty)
-        self.penalty = penalty if known else Penalty.from_matrix(np.asarray(penalty), classes)
+        self.penalty = penalty if known else Penalty.from_matrix(penalty, classes)
         self.alpha = check_number("alpha", alpha, 0.0, 1.0)
+
+    @property
+    def dtype(self) -> str:
+        """What is computed in: Keras brings class indices to it, which 16 bits do not all hold."""
+        given: str = super().dtype
+        return given if given in ("float32", "float64") else "float32"
 
     def term(self, rows: Any, logits: Any) -> Any:
         """(...) What the probabilities of each example cost, by its costs (..., C)."""
@@ -63,31 +73,39 @@ class MixedLoss(keras.losses.Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         k = self.penalty.n_classes
-        z = ops.convert_to_tensor(y_pred)
-        y = ops.convert_to_tensor(y_true)
-        before = tuple(z.shape[:-1])
-        if z.shape[-1] != k:
-            raise ArgumentError(
-                f"The penalty is for {k} classes, but `y_pred` has shape {tuple(z.shape)}."
-            )
-        if len(y.shape) == len(z.shape) and y.shape[-1] == 1 and k > 1:
+        z, y = ops.convert_to_tensor(y_pred), ops.convert_to_tensor(y_true)
+        shape = tuple(z.shape)
+        if shape[-1:] != (k,):
+            raise ArgumentError(f"The penalty is for {k} classes, but `y_pred` has shape {shape}.")
+        if len(y.shape) == len(shape) and y.shape[-1] == 1 and k > 1:
             y = ops.squeeze(y, -1)
         # Keras makes class indices floats before a loss sees them; only the shapes differ.
-        soft = len(y.shape) == len(z.shape)
-        if tuple(y.shape) != (tuple(z.shape) if soft else before):
+        soft = len(y.shape) == len(shape)
+        if tuple(y.shape) != (shape if soft else shape[:-1]):
             raise ArgumentError(
-                f"`y_true` must be class indices of shape {before} or probabilities of shape "
-                f"{tuple(z.shape)}; got shape {tuple(y.shape)}."
+                f"`y_true` must be class indices of shape {shape[:-1]} or probabilities of shape "
+                f"{shape}; got shape {tuple(y.shape)}."
             )
-        if not soft:
-            index = ops.cast(y, "int32")
-            wrong = ops.logical_or(index < 0, index >= k)
-            y = ops.one_hot(ops.where(wrong, 0, index), k, dtype=z.dtype)
-        y = ops.cast(y, z.dtype)
-        rows = ops.matmul(y, ops.convert_to_tensor(self.penalty.matrix(), dtype=z.dtype))
-        ce = -ops.sum(y * ops.log_softmax(z, axis=-1), axis=-1)
-        losses = (1.0 - self.alpha) * ce + self.alpha * self.term(rows, z)
-        return losses if soft else ops.where(wrong, float("nan"), losses)
+        costs = ops.convert_to_tensor(self.penalty.matrix(), dtype=z.dtype)
+        log_p = ops.log_softmax(z, axis=-1)
+        if soft:
+            y = ops.cast(y, z.dtype)
+            ce = -ops.sum(ops.where(y == 0.0, 0.0, y * log_p), axis=-1)
+            return self._mix(ce, ops.matmul(y, costs), z)
+        index = ops.cast(y, "int32")
+        is_class = ops.logical_and(index >= 0, index < k)
+        is_class = ops.logical_and(is_class, ops.cast(index, y.dtype) == y)  # 0.7 is none
+        index = ops.where(is_class, index, 0)
+        ce = -ops.squeeze(ops.take_along_axis(log_p, ops.expand_dims(index, -1), axis=-1), -1)
+        losses = self._mix(ce, ops.take(costs, index, axis=0), z)
+        return ops.where(is_class, losses, float("nan"))
+
+    def _mix(self, ce: Any, rows: Any, logits: Any) -> Any:
+        """What has no share is left out: it may be infinite, which times 0 would be nan."""
+        if self.alpha == 0.0:
+            return ce
+        term = self.term(rows, logits)
+        return term if self.alpha == 1.0 else (1.0 - self.alpha) * ce + self.alpha * term
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -95,6 +113,7 @@ class MixedLoss(keras.losses.Loss):
             "penalty": self.penalty.matrix().tolist(),
             "alpha": self.alpha,
             "classes": list(self.penalty.classes),
+            "dtype": self.dtype,
         }
 
 
@@ -113,23 +132,31 @@ class LogBilinearLoss(MixedLoss):
     def term(self, rows: Any, logits: Any) -> Any:
         if self.penalty.n_classes == 1:  # nothing to confuse, and log(1 - p) is -inf
             return ops.zeros_like(logits[..., 0])
-        return -ops.sum(rows * log1m_softmax(logits), axis=-1)
+        # A class that costs nothing adds nothing, not even where it has all the weight.
+        logs = log1m_softmax(logits)
+        free = ops.logical_and(rows == 0.0, logs == -float("inf"))
+        return -ops.sum(rows * ops.where(free, 0.0, logs), axis=-1)
 
 
 def log1m_softmax(logits: Any) -> Any:
-    """`log(1 - softmax(logits))`, exact where a probability rounds to 1.
+    """`log(1 - softmax(logits))` of two classes or more, exact where a probability rounds to 1.
 
     The likeliest class gets the log-sum-exp of the others; all other probabilities are at most
     1/2, where `log1p(-p)` is exact.
     """
-    fixed = ops.stop_gradient(logits)
-    largest = ops.argmax(fixed, axis=-1)
+    largest = ops.argmax(ops.stop_gradient(logits), axis=-1)
     mask = ops.one_hot(largest, logits.shape[-1], dtype="bool")
+    others = ops.where(mask, -float("inf"), logits)
     # Seen from the second likeliest, so that large logits do not round their differences away.
-    second = ops.max(ops.where(mask, -float("inf"), fixed), axis=-1, keepdims=True)
-    others = ops.where(mask, -float("inf"), logits - second)
+    second = ops.max(ops.stop_gradient(others), axis=-1, keepdims=True)
+    # Where all others are masked by -inf nothing is left to them, and nothing can be learned.
+    alone = second == -float("inf")
+    second = ops.where(alone, 0.0, second)
+    others = ops.where(alone, 0.0, others) - second
     rest = ops.logsumexp(others, axis=-1, keepdims=True)
     top = ops.sum(ops.where(mask, logits - second, 0.0), axis=-1, keepdims=True)
     log_rest = -ops.logaddexp(top - rest, ops.zeros_like(top))
+    log_rest = ops.where(alone, -float("inf"), log_rest)
+    log_rest = log_rest + ops.stop_gradient(top - top)  # nan where the largest is infinite
     # In the likeliest class's own column stands a harmless log(1 - 0), which is replaced.
     return ops.where(mask, log_rest, ops.log1p(-ops.exp(others - rest + log_rest)))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import keras
 import numpy as np
+import pytest
 import torch
 from sklearn.datasets import load_digits
 
 import untrue
 from untrue import functional
-from untrue.errors import ArgumentError
+from untrue.errors import UntrueError
 from untrue.keras import BilinearLoss, LogBilinearLoss
 
 PAIRS = ((BilinearLoss, functional.bilinear_loss), (LogBilinearLoss, functional.log_bilinear_loss))
@@ -45,22 +47,91 @@ def losses_are_those_in_torch() -> None:
         assert np.isnan(keras.ops.convert_to_numpy(ours(COSTS)(np.full(9, 4), logits)))
 
 
+def masked_classes_cost_nothing_and_break_nothing() -> None:
+    """What has no share, at alpha 0 or 1, may be infinite; what costs nothing adds nothing."""
+    inf, number = float("inf"), keras.ops.convert_to_numpy
+    masked = np.array([[0.0, 1.0, -inf, 2.0], [3.0, -inf, -inf, -inf]], dtype=np.float32)
+    p = np.exp(masked - masked.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    free = untrue.Penalty.from_rules(["a", "b", "c", "d"], {("b", "c"): 2.0}, default=0.0)
+    for ours, _ in PAIRS:
+        for penalty, classes in ((COSTS, [1, 0]), (free, [1, 0]), (free, [2, 2])):
+            rows = penalty.matrix()[classes]
+            with np.errstate(all="ignore"):
+                charged = p if ours is BilinearLoss else -np.log(1 - p)
+                term = np.where(rows == 0, 0.0, rows * charged).sum(1)
+                ce = -np.log(p[[0, 1], classes])
+            mixed = {0.0: ce, 0.5: 0.5 * ce + 0.5 * term, 1.0: term}
+            for alpha, wanted in mixed.items():
+                for target in (np.array(classes), np.eye(4, dtype=np.float32)[classes]):
+                    found = number(ours(penalty, alpha, reduction="none")(target, masked))
+                    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def indices_that_are_no_class_are_nan() -> None:
+    for target in (-1.0, 4.0, 0.7, float("nan")):
+        found = BilinearLoss(COSTS)(np.array([target]), np.zeros((1, 4)))
+        assert np.isnan(keras.ops.convert_to_numpy(found)), target
+
+
+def halves_hold_every_class() -> None:
+    """Keras brings class indices to the loss's own type, and in bfloat16 class 257 is class 256."""
+    penalty = untrue.Penalty.from_ordinal(300)
+    logits = np.random.default_rng(0).normal(size=(2, 300)).astype(np.float32)
+    target = np.array([257, 299])
+    wanted = keras.ops.convert_to_numpy(BilinearLoss(penalty)(target, logits))
+    for dtype in ("bfloat16", "float16"):
+        found = BilinearLoss(penalty, dtype=dtype)(target, logits)
+        np.testing.assert_allclose(keras.ops.convert_to_numpy(found), wanted, rtol=1e-6)
+
+
+def a_loss_is_as_it_was_after_its_config() -> None:
+    loss = LogBilinearLoss(COSTS, 0.25, reduction="sum", name="costs", dtype="float64")
+    again = keras.losses.deserialize(keras.losses.serialize(loss))
+    for name in ("alpha", "reduction", "name", "dtype"):
+        assert getattr(again, name) == getattr(loss, name), name
+    assert again.penalty.classes == COSTS.classes
+
+
 def what_does_not_fit_is_refused() -> None:
-    loss = BilinearLoss(COSTS)
-    for target, logits in ((np.zeros(3), np.zeros((2, 4))), (np.zeros(2), np.zeros((2, 3)))):
-        try:
-            loss(target, logits)
-        except ArgumentError:
-            continue
-        raise AssertionError("accepted")
-    same = BilinearLoss(COSTS, from_logits=True)(np.zeros(2), np.zeros((2, 4)))
-    assert float(same) == float(loss(np.zeros(2), np.zeros((2, 4))))
-    said = ""
-    try:
-        BilinearLoss(COSTS, from_logits=False)
-    except ArgumentError as error:
-        said = str(error)
-    assert "`from_logits` must be True; got False" in said
+    loss, zeros = BilinearLoss(COSTS), np.zeros((2, 4))
+    each = {
+        "`y_true` must be class indices of shape (2,) or prob": lambda: loss(np.zeros(3), zeros),
+        "is for 4 classes, but `y_pred` has shape (2, 3)": lambda: loss(zeros[0], zeros[:, :3]),
+        "is for 4 classes, but `y_pred` has shape ()": lambda: loss(0, 0.0),
+        "`from_logits` must be True; got False": lambda: BilinearLoss(COSTS, from_logits=False),
+        "got an ExamplePenalty": lambda: BilinearLoss(COSTS.per_example({("a", "b"): [1.0]})),
+        "is a table; got 'costs.toml'": lambda: BilinearLoss("costs.toml"),
+    }
+    for message, wrong in each.items():
+        with pytest.raises(UntrueError, match=re.escape(message)):
+            wrong()
+    same = BilinearLoss(COSTS, from_logits=True)(np.zeros(2), zeros)
+    assert float(same) == float(loss(np.zeros(2), zeros))
+
+
+def weights_are_those_of_keras() -> None:
+    """Weights of examples and of classes, in training, in mixed precision and without examples."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(8, 3)).astype(np.float32), rng.integers(0, 4, 8)
+    weights = rng.random(8)
+    keras.config.set_dtype_policy("mixed_float16")
+    model = keras.Sequential([keras.layers.Input((3,)), keras.layers.Dense(4)])
+    keras.config.set_dtype_policy("float32")
+    model.compile(keras.optimizers.SGD(0.0), loss=BilinearLoss(COSTS, reduction="sum"))
+    logits = keras.ops.convert_to_numpy(model(x)).astype(np.float32)
+    each = keras.ops.convert_to_numpy(BilinearLoss(COSTS, reduction="none")(y, logits))
+    how = {"epochs": 1, "batch_size": 8, "verbose": 0, "shuffle": False}
+    by_class = {0: 1.0, 1: 3.0, 2: 0.5, 3: 2.0}
+    for given, wanted in (
+        ({"sample_weight": weights}, weights),
+        ({"class_weight": by_class}, np.array([by_class[c] for c in y])),
+    ):
+        found = model.fit(x, y, **how, **given).history["loss"][0]
+        # Keras reports the loss as a mean over the examples of a batch.
+        np.testing.assert_allclose(found, (each * wanted).sum(), rtol=1e-3)
+    none = BilinearLoss(COSTS, reduction="sum")(np.zeros(0), np.zeros((0, 4)))
+    assert float(keras.ops.sum(none)) == 0.0
 
 
 def a_model_is_trained_saved_and_loaded(folder: Path) -> None:
@@ -86,6 +157,11 @@ def a_model_is_trained_saved_and_loaded(folder: Path) -> None:
 
 if __name__ == "__main__":
     losses_are_those_in_torch()
+    masked_classes_cost_nothing_and_break_nothing()
+    indices_that_are_no_class_are_nan()
+    halves_hold_every_class()
+    a_loss_is_as_it_was_after_its_config()
     what_does_not_fit_is_refused()
+    weights_are_those_of_keras()
     a_model_is_trained_saved_and_loaded(Path(sys.argv[1]))
     print(keras.backend.backend())

@@ -18,7 +18,7 @@ def test_losses_training_and_saving_on_a_backend(backend: str, tmp_path: Path) -
         [sys.executable, str(PROGRAM), str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env={**os.environ, "KERAS_BACKEND": backend, "KERAS_HOME": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
