@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from untrue import metrics
-from untrue.checks import check_choice
+from untrue.checks import check_choice, check_number
 from untrue.errors import ArgumentError
 from untrue.optional import missing
 
@@ -24,7 +24,7 @@ except ImportError as error:
 
 from untrue.losses.bilinear import MixedLoss
 from untrue.losses.budgeted import BudgetedLoss, BudgetUpdate
-from untrue.losses.schedule import AlphaSchedule, Shape
+from untrue.losses.schedule import AlphaSchedule, Shape, check_schedule
 
 __all__ = ["CostCallback"]
 
@@ -64,6 +64,10 @@ class CostCallback(Callback):
                 "`final_alpha` and `steps` belong together: where alpha goes, and how fast; got "
                 f"final_alpha={final_alpha!r} and steps={steps!r}."
             )
+        check_schedule(1 if steps is None else steps, shape)
+        check_number("start", start, 0.0, 1.0)
+        if final_alpha is not None:
+            check_number("final_alpha", final_alpha, 0.0, 1.0)
         self.loss, self.every = loss, every
         self.final_alpha, self.steps, self.start, self.shape = final_alpha, steps, start, shape
         self.schedule: AlphaSchedule | None = None

@@ -187,6 +187,22 @@ def test_what_the_callback_cannot_use_is_refused(tmp_path: Path) -> None:
         trainer(tmp_path, 1, CostCallback()).fit(silent, loader(), loader())
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"final_alpha": 1.5, "steps": 2}, r"`final_alpha` must lie in \[0, 1\]; got 1.5"),
+        ({"final_alpha": 0.5, "steps": 0}, "`steps` must be at least 1; got 0"),
+        ({"start": -1.0}, r"`start` must lie in \[0, 1\]; got -1"),
+        ({"shape": "square"}, "`shape` must be 'linear' or 'cosine'; got 'square'"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused_before_training(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        CostCallback(**options)
+
+
 def test_the_package_may_have_its_newer_name() -> None:
     code = (
         "import sys, pytorch_lightning as p; sys.modules['pytorch_lightning'] = None\n"
