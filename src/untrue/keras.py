@@ -57,8 +57,9 @@ class MixedLoss(keras.losses.Loss):
                 "`penalty` must hold costs by class here; got an ExamplePenalty, costs of each "
                 "example: `untrue.BilinearLoss` takes those, in torch."
             )
-        known = isinstance(penalty, Penalty)
-        self.penalty = penalty if known else Penalty.from_matrix(penalty, classes)
+        if not isinstance(penalty, Penalty):
+            penalty = Penalty.from_matrix(penalty, classes)
+        self.penalty = penalty
         self.alpha = check_number("alpha", alpha, 0.0, 1.0)
 
     @property
