@@ -66,9 +66,7 @@ def log_bilinear_loss(
     """
 
     def term(rows: Any, z: Any) -> Any:
-        # A class that costs nothing adds nothing, not even where it has all the weight.
-        logs = log1m_softmax(z)
-        return -(rows * jnp.where((rows == 0.0) & (logs == -jnp.inf), 0.0, logs)).sum(-1)
+        return -_charged(rows, log1m_softmax(z))
 
     return _mixed(term, logits, target, penalty, alpha, weight, ignore_index, reduction)
 
@@ -128,7 +126,7 @@ def _mixed(
         y = target.astype(z.dtype) * shares
         # Some devices multiply matrices in fewer digits unless asked not to.
         rows = jnp.matmul(y, costs, precision="highest")
-        ce = -jnp.where(y == 0.0, 0.0, y * jax.nn.log_softmax(z, -1)).sum(-1)
+        ce = -_charged(y, jax.nn.log_softmax(z, -1))
         losses = _mix(alpha, ce, term(rows, z))
         total = losses.size
     else:
@@ -146,6 +144,11 @@ def _mixed(
     if reduction == "none":
         return losses.astype(dtype)
     return (losses.sum() if reduction == "sum" else losses.sum() / total).astype(dtype)
+
+
+def _charged(factors: Any, logs: Any) -> Any:
+    """(...) Sum of factors times logarithms: a factor of 0 adds nothing, not even times -inf."""
+    return (factors * jnp.where((factors == 0.0) & (logs == -jnp.inf), 0.0, logs)).sum(-1)
 
 
 def _mix(alpha: Any, ce: Any, term: Any) -> Any:
