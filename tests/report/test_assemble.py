@@ -162,9 +162,9 @@ def test_a_partial_sweep_reports_what_is_there_and_names_what_is_not(
     made = report(tmp_path)
     missing, failed = made.notes
     assert missing.startswith("demo/mnist-5k: 13 of 18 models are not made yet (mnist-5k bilinear")
-    assert "and 7 more). Continue with: untrue run demo --data mnist-5k --out" in missing
+    assert "and 7 more). Continue with: `untrue run demo --data mnist-5k --out" in missing
     assert failed.startswith("demo/mnist-5k: 2 of 18 models failed and are left out.")
-    assert failed.endswith("--retry-failed")
+    assert failed.endswith("--retry-failed`")
     page = made.page.read_text()
     assert "What is missing" in page
     assert "ArithmeticError: loss became NaN" in page

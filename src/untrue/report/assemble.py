@@ -146,12 +146,12 @@ def _notes(collected: Collected) -> list[str]:
         names = listed([config.label for config in collected.missing], most=NAMED, count=waiting)
         notes.append(
             f"{sweep.name}: {waiting} of {sweep.expected} models are not made yet"
-            f"{f' ({names})' if names else ''}. Continue with: {sweep.command}"
+            f"{f' ({names})' if names else ''}. Continue with: `{sweep.command}`"
         )
     if collected.failed:
         notes.append(
             f"{sweep.name}: {len(collected.failed)} of {sweep.expected} models failed and are left "
-            f"out. Make them again with: {sweep.command} --retry-failed"
+            f"out. Make them again with: `{sweep.command} --retry-failed`"
         )
     return notes
 

@@ -147,7 +147,7 @@ def test_a_partial_comparison_tells_what_is_there_and_what_is_not(
     made = report(tmp_path)
     missing, failed = made.notes
     assert missing.startswith("compare/mnist-5k: 11 of 21 models are not made yet (mnist-5k sosr")
-    assert "Continue with: untrue compare --data mnist-5k --out" in missing
+    assert "Continue with: `untrue compare --data mnist-5k --out" in missing
     assert failed.startswith("compare/mnist-5k: 2 of 21 models failed and are left out.")
     assert "Two repetitions have intervals so wide" in made.findings[0]
     assert made.findings[0].endswith(

@@ -60,11 +60,11 @@ def costing(found: FitResult, *costs: float) -> FitResult:
         ((4.0, 3.0, 2.0, 1.0), " Bilinear, alpha 0.5 + least cost is the cheapest here, at 1: "
          "predict with `--decide cost`."),
         ((4.0, 1.0, 3.0, 2.0), " Cross-entropy + least cost is the cheapest here, at 1: "
-         "fit with --loss cross-entropy, then predict with `--decide cost`."),
+         "fit with `--loss cross-entropy`, then predict with `--decide cost`."),
         ((1.0, 2.0, 3.0, 4.0), " Cross-entropy is the cheapest here, at 1: "
-         "fit with --loss cross-entropy."),
+         "fit with `--loss cross-entropy`."),
         ((2.0, 1.0, 1.0, 1.0), " Cross-entropy + least cost costs as little: "
-         "fit with --loss cross-entropy, then predict with `--decide cost`."),
+         "fit with `--loss cross-entropy`, then predict with `--decide cost`."),
     ],
 )  # fmt: skip
 def test_the_advice_is_the_cheapest_row_and_its_options(

@@ -117,7 +117,7 @@ def _cheapest(found: FitResult) -> str:
     words = "costs as little" if same else f"is the cheapest here, at {number(_cost(best))}"
     steps = []
     if best.name.removesuffix(LEAST_COST) != kept.name:
-        steps.append("fit with --loss cross-entropy")
+        steps.append("fit with `--loss cross-entropy`")
     if best.by_cost:
         steps.append("predict with `--decide cost`")
     return f" {best.name.capitalize()} {words}: {', then '.join(steps)}."
