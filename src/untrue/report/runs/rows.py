@@ -30,9 +30,11 @@ from untrue.storage import Damaged
 Rule: TypeAlias = DecisionRule | Literal["early-exit"]
 Kind = Literal["zone", "hierarchy", "small", "exits", "compare"]
 Zone: TypeAlias = tuple[tuple[int, int], ...]
+# Of the measures those that rows have for training images, too.
+TRAINED = ("zone_errors", "zone_share_pct", "coarse_error_pct", "errors_in_superclass_pct")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """What one run did under one decision rule, in one zone. None: has no meaning here.
 
@@ -75,12 +77,12 @@ class Row:
     errors: int
     total_error_pct: float
     accuracy_pct: float
-    zone_errors: int | None
-    zone_share_pct: float | None
-    coarse_error_pct: float | None
-    errors_in_superclass_pct: float | None
-    small_class_accuracy_pct: float | None
-    small_class_superclass_accuracy_pct: float | None
+    zone_errors: int | None = None
+    zone_share_pct: float | None = None
+    coarse_error_pct: float | None = None
+    errors_in_superclass_pct: float | None = None
+    small_class_accuracy_pct: float | None = None
+    small_class_superclass_accuracy_pct: float | None = None
     test_loss: float | None
     seconds: float
     knob: str = ""
@@ -298,9 +300,7 @@ def _of_answers(
     if result.train_confusion is not None and result.train_confusion.sum():
         counted = _counted(result.train_confusion, info, zone, None, ())
         found["train_error_pct"] = counted["total_error_pct"]
-        for name in ("zone_errors", "zone_share_pct", "coarse_error_pct"):
-            found[f"train_{name}"] = counted[name]
-        found["train_errors_in_superclass_pct"] = counted["errors_in_superclass_pct"]
+        found |= {f"train_{name}": counted[name] for name in TRAINED if name in counted}
     return found
 
 
@@ -340,28 +340,18 @@ def _counted(
     zone: PenaltySpec | None,
     charged: PenaltySpec | None,
     small: tuple[int, ...],
-) -> dict[str, float | int | None]:
-    """Every measure of a confusion matrix (k, k).
+) -> dict[str, float | int]:
+    """Every measure of a confusion matrix (k, k) that has a meaning here.
 
     zone: whose cells are counted. charged: the costs of a mean answer.
     """
     cells = read_confusion(confusion)
     error = metrics.total_error(cells)
-    counted: dict[str, float | int | None] = {
+    counted: dict[str, float | int] = {
         "test_images": cells.total,
         "errors": int(cells.count[cells.wrong].sum()),
         "total_error_pct": 100.0 * error,
         "accuracy_pct": 100.0 * (1.0 - error),
-        **dict.fromkeys(
-            (
-                "zone_errors",
-                "zone_share_pct",
-                "coarse_error_pct",
-                "errors_in_superclass_pct",
-                "small_class_accuracy_pct",
-                "small_class_superclass_accuracy_pct",
-            )
-        ),
     }
     if zone is not None:
         mask = _mask(zone, info)
