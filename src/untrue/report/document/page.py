@@ -22,7 +22,8 @@ from untrue.atomic_files import place_bytes
 from untrue.optional import need
 from untrue.report.document import plotly_figures
 from untrue.report.document.confusion_figure import ConfusionFigure
-from untrue.report.document.figures import Change, Curves, Differences, Facets, Figure
+from untrue.report.document.figures import Figure
+from untrue.report.document.plotly_layout import Drawing
 from untrue.report.document.prose import prose
 from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.tables import Table
@@ -108,29 +109,18 @@ def _described(part: Part) -> dict[str, Any]:
             "title": part.title,
             "parts": [_described(inner) for inner in part.parts],
         }
+    if isinstance(part, str):
+        return {"kind": "text", "text": part}
     if isinstance(part, ConfusionSteps):
         return _steps(part)
-    if isinstance(part, Curves | Facets | Differences | Change | ConfusionFigure):
-        panels = [
-            {
-                "title": drawing.pop("title"),
-                "height": drawing["layout"]["height"],
-                "width": drawing.pop("width", None),
-                "json": drawing,
-            }
-            for drawing in plotly_figures.draw(part)
-        ]
-        for panel in panels:
-            panel["json"] = in_script(panel["json"])
-        listed = isinstance(part, ConfusionFigure) and bool(part.examples)
-        return {
-            "kind": "figure",
-            "title": part.title,
-            "see": part.see,
-            "panels": panels,
-            "examples": in_script(_examples(part)) if listed else "",
-        }
-    return {"kind": "text", "text": part}
+    examples = _examples(part) if isinstance(part, ConfusionFigure) else {}
+    return {
+        "kind": "figure",
+        "title": part.title,
+        "see": part.see,
+        "panels": [_panel(drawing, drawing) for drawing in plotly_figures.draw(part)],
+        "examples": in_script(examples) if examples else "",
+    }
 
 
 def _steps(part: ConfusionSteps) -> dict[str, Any]:
@@ -147,21 +137,22 @@ def _steps(part: ConfusionSteps) -> dict[str, Any]:
         "last": len(part.steps) - 1,
         "step": part.steps[part.first],
         "steps": in_script([{"name": step.name, "sentence": step.sentence} for step in part.steps]),
-        "panels": [
-            {
-                "title": place[0]["title"],
-                "height": place[0]["layout"]["height"],
-                "width": place[0].get("width"),
-                "json": in_script(list(place)),
-            }
-            for place in places
-        ],
+        "panels": [_panel(place[0], place) for place in places],
     }
 
 
-def _examples(figure: Figure) -> dict[str, list[str]]:
+def _panel(first: Drawing, content: Drawing | tuple[Drawing, ...]) -> dict[str, Any]:
+    """Where a drawing goes, or several in turns, of which the first gives title and size."""
+    return {
+        "title": first["title"],
+        "height": first["layout"]["height"],
+        "width": first.get("width"),
+        "json": in_script(content),
+    }
+
+
+def _examples(figure: ConfusionFigure) -> dict[str, list[str]]:
     """Names of examples by cell, "true,predicted"."""
-    assert isinstance(figure, ConfusionFigure)
     return {f"{cell.true},{cell.predicted}": list(cell.names) for cell in figure.examples}
 
 
