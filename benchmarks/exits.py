@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from benchmarks.record import RESULTS
-from benchmarks.reproduction import keep, trained, with_interval
+from benchmarks.reproduction import keep, trained
 from untrue.metrics.intervals import Interval, mean_interval, paired_interval
+from untrue.report.runs.chapters import as_text
 from untrue.report.sweep.exits import MEASURES, NAMES, ONE, PLAIN
 
 FOLDER = DOCS / "exits"
@@ -73,7 +74,7 @@ def by_exit(rows: Sequence[Row]) -> str:
         work = mean_interval(_by_seed(here, "work").values())
         shown = "" if work is None else f"{work.value / 1e6:.1f}"
         means = [mean_interval(_by_seed(here, measure).values()) for measure, _, _ in MEASURES]
-        lines.append([name, number, shown, *(with_interval(mean, ".2f") for mean in means)])
+        lines.append([name, number, shown, *(as_text(mean, ".2f") for mean in means)])
     return f"{in_markdown(lines)}\n{trained(rows)}"
 
 
@@ -97,7 +98,7 @@ def differences(rows: Sequence[Row]) -> str:
 def _judged_change(after: Sequence[Row], before: Sequence[Row], measure: str) -> str:
     """The difference with its interval, and whether it is more than chance."""
     change = _change(after, before, measure)
-    shown = with_interval(change, "+.2f")
+    shown = as_text(change, "+.2f")
     if change is None or math.isnan(change.low):
         return shown
     # More errors inside the super-class are good, as a share of the errors; else less is.
@@ -131,7 +132,7 @@ def stopping(rows: Sequence[Row]) -> str:
             stops = [(f"{at:g}", _stop(each, rows, at)) for at in THRESHOLDS]
         for shown, here in stops:
             cells = [
-                with_interval(mean_interval(_by_seed(here, measure).values()), form)
+                as_text(mean_interval(_by_seed(here, measure).values()), form)
                 for measure, form in columns
             ]
             if here:
@@ -152,7 +153,7 @@ def saving(rows: Sequence[Row]) -> str:
             cost = mean_interval(_by_seed(here, "expected_cost").values())
             if whole and cost and cost.value <= (1 + COSTLIER / 100) * whole.value:
                 saved = mean_interval(_by_seed(here, "saved_pct").values())
-                most = [f"{threshold:g}", with_interval(saved, ".1f"), f"{cost.value:.3f}"]
+                most = [f"{threshold:g}", as_text(saved, ".1f"), f"{cost.value:.3f}"]
         if whole and most:
             most[-1] += f", at the last exit {whole.value:.3f}"
             lines.append([each.name, *most])

@@ -33,6 +33,7 @@ from benchmarks.recipe_studies import (
 )
 from benchmarks.shown_comparisons import SHOWN, shown
 from untrue.losses.registry import MIXED
+from untrue.report.compare.sentences import all_of
 from untrue.report.compare.settings import above, below
 
 
@@ -112,11 +113,7 @@ def verdict(found: Sequence[Study]) -> str:
     ours_win = f"Of our two losses some recipe beats it beyond its interval on {'; '.join(parts)}"
     if not parts:
         ours_win = "Of our two losses no recipe beats it beyond its interval on any"
-    return f"{first} {ours_win}{f'; none on {_listed(none)}' if parts and none else ''}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return f"{first} {ours_win}{f'; none on {all_of(none)}' if parts and none else ''}."
 
 
 PAGE = Page(

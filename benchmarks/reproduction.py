@@ -26,7 +26,8 @@ from benchmarks.drawn_sweep import collected, draw, with_published
 from benchmarks.kept_runs import keep_runs
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
 from benchmarks.record import RESULTS
-from untrue.metrics.intervals import Interval, mean_interval, paired_interval
+from untrue.metrics.intervals import mean_interval, paired_interval
+from untrue.report.runs.chapters import as_text
 from untrue.report.sweep.published import published_value
 
 FOLDER = DOCS / "reproduction"
@@ -78,7 +79,7 @@ def zones(rows: Sequence[Row]) -> str:
                 found = by_seed(here[n], model, measure)
                 count.append(" / ".join(f"{found[seed]:.0f}" for seed in sorted(found)))
                 base = by_seed(here[n], BASE, measure)
-                change.append(with_interval(paired_interval(found, base), "+.1f"))
+                change.append(as_text(paired_interval(found, base), "+.1f"))
         counts.append(count)
         if model != BASE:
             changes.append(change)
@@ -97,7 +98,7 @@ def confident(rows: Sequence[Row]) -> str:
         for n in sizes:
             here = [row for row in rows if int(row["zone_size"]) == n]
             sure = by_seed(here, model, "zone_error_confidence_pct")
-            line.append(with_interval(mean_interval(sure.values()), ".1f"))
+            line.append(as_text(mean_interval(sure.values()), ".1f"))
             high = sum(by_seed(here, model, "confident_zone_errors").values())
             line.append(f"{high:.0f} of {sum(by_seed(here, model, 'zone_errors').values()):.0f}")
         lines.append(line)
@@ -118,13 +119,11 @@ def hierarchy(rows: Sequence[Row]) -> str:
     base = by_seed(rows, BASE, ERRORS[2])
     for model in models(rows):
         found = [by_seed(rows, model, measure) for measure in ERRORS]
-        lines.append(
-            [called(model), *(with_interval(mean_interval(f.values()), ".2f") for f in found)]
-        )
+        lines.append([called(model), *(as_text(mean_interval(f.values()), ".2f") for f in found)])
         if model == BASE or model[2] != "argmax":
             continue
         printed, derived = published_gains(model[0], model[1])
-        gain = with_interval(paired_interval(found[2], base), "+.2f")
+        gain = as_text(paired_interval(found[2], base), "+.2f")
         gains.append([called(model), gain, printed, derived])
     return (
         f"{in_markdown(lines)}\nGain over the baseline of the same repetition, in the share of the "
@@ -163,7 +162,7 @@ def small(rows: Sequence[Row]) -> str:
             line, change = [f"{count}", called(model)], [f"{count}", called(model)]
             for measure in measures:
                 found = by_seed(here, model, measure)
-                line.append(with_interval(mean_interval(found.values()), ".2f"))
+                line.append(as_text(mean_interval(found.values()), ".2f"))
                 printed = published_value(
                     "cifar100_small_sample",
                     measure,
@@ -173,7 +172,7 @@ def small(rows: Sequence[Row]) -> str:
                 )
                 line.append("" if printed is None else f"{printed:.2f}")
                 base = by_seed(here, BASE, measure)
-                change.append(with_interval(paired_interval(found, base), "+.2f"))
+                change.append(as_text(paired_interval(found, base), "+.2f"))
             lines.append(line)
             if model != BASE:
                 changes.append(change)
@@ -215,14 +214,6 @@ def by_seed(rows: Iterable[Row], model: Model, measure: str) -> dict[int, float]
         for row in rows
         if (row["loss"], float(row["alpha"]), row["decision"]) == model and row[measure]
     }
-
-
-def with_interval(found: Interval | None, form: str) -> str:
-    if found is None:
-        return "-"
-    if found.low != found.low:  # One repetition has no interval.
-        return f"{found.value:{form}}"
-    return f"{found.value:{form}} ± {found.high - found.value:{form.lstrip('+')}}"
 
 
 def whole_repetitions(rows: Sequence[Row]) -> list[Row]:

@@ -115,7 +115,7 @@ def frontier_sentence(comparison: Comparison, measure: str) -> str:
     there = {arm.loss for arm in (*on, *near)}
     off = [method(loss) for loss in comparison.methods if loss not in there]
     if off:
-        sentences.append(f"With every setting clearly behind some other: {_listed(off)}.")
+        sentences.append(f"With every setting clearly behind some other: {all_of(off)}.")
     return " ".join(filter(None, sentences))
 
 
@@ -147,7 +147,7 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     sentences += _of_the_data(comparison)
     if comparison.behind:
         sentences.append(
-            f"Judged are the repetitions {_listed(map(str, sorted(comparison.seeds)))}, which "
+            f"Judged are the repetitions {all_of(map(str, sorted(comparison.seeds)))}, which "
             f"{len(comparison.settings)} settings share. {len(comparison.behind)} settings lack "
             "some of them and stand only in the table of every setting."
         )
@@ -200,7 +200,7 @@ def _winner(comparison: Comparison, reference: Arm) -> str:
             f"No method beats the free decision rule, which costs {cost} an answer; the {word} is "
             f"{method(first.method)}, with a difference of {as_text(change, f'+{form}')}."
         )
-    names = _listed(f"{method(p.method)} (by {_less(c, form)})" for p, c in better)
+    names = all_of(f"{method(p.method)} (by {_less(c, form)})" for p, c in better)
     return (
         f"{len(better)} of {len(found)} methods beat the free decision rule, which costs {cost} "
         f"an answer: {names}.{_for_all(comparison, [p for p, _ in better], len(found))}"
@@ -219,7 +219,7 @@ def _for_all(comparison: Comparison, better: list[Picked], tried: int) -> str:
     ]
     return (
         f" With intervals that allow for all {tried} comparisons (Bonferroni), "
-        f"{_listed(sure) or 'none'} {'do' if len(sure) > 1 else 'does'}."
+        f"{all_of(sure) or 'none'} {'do' if len(sure) > 1 else 'does'}."
     )
 
 
@@ -258,7 +258,7 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
     ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
     if len(ahead) == len(better):
         return f" The same holds against ce+cost without calibration ({cost})."
-    names = _listed(method(p.method) for p in ahead) or "none of them"
+    names = all_of(method(p.method) for p in ahead) or "none of them"
     return f" Without the calibration ce+cost costs {cost}, which {names} beat."
 
 
@@ -287,10 +287,10 @@ def _free(comparison: Comparison, reference: Arm) -> str:
 def _absent(comparison: Comparison) -> str:
     sentences = []
     if comparison.waiting:
-        names = _listed(map(method, comparison.waiting))
+        names = all_of(map(method, comparison.waiting))
         sentences.append(f"Not judged, because repetitions are missing: {names}.")
     if comparison.absent:
-        sentences.append(f"Not there yet: {_listed(map(method, comparison.absent))}.")
+        sentences.append(f"Not there yet: {all_of(map(method, comparison.absent))}.")
     return " ".join(sentences)
 
 
@@ -319,13 +319,13 @@ def _grouped(arms: list[Arm], limit: int | None = None) -> str:
             sentences += map(named, found)
             continue
         knob = strength(found[0]).split()[0]
-        numbers = _listed(f"{value:g}" for value in values)
+        numbers = all_of(f"{value:g}" for value in values)
         sentences.append(f"{method(found[0].loss)} ({knob} {numbers}, {decided(found[0])})")
     rest = len(sentences) - limit if limit is not None else 0
-    return _listed([*sentences[:limit], "others"] if rest > 0 else sentences)
+    return all_of([*sentences[:limit], "others"] if rest > 0 else sentences)
 
 
-def _listed(names: Iterable[str]) -> str:
+def all_of(names: Iterable[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     every = list(names)
     if len(every) < 2:
