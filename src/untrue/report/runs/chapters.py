@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from untrue.report.document.figures import Figure, Point, Series
 from untrue.report.document.page import Folded, Part, Section
 from untrue.report.document.steps import ConfusionSteps
 from untrue.report.document.styles import LEAST_COST_STYLE
-from untrue.report.document.tables import Column, Table
+from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.rows import Collected
 
@@ -42,6 +42,8 @@ class FoldedItems:
     items: tuple[Item | str, ...]
 
 
+# A field of `Row`, what it is called, and what to see in its figure.
+Measure: TypeAlias = tuple[str, str, str]
 Block: TypeAlias = tuple[str, tuple[Item | str | FoldedItems | ConfusionSteps, ...]]
 
 
@@ -90,13 +92,67 @@ def repetitions(arms: Arms, chosen: Iterable[Arm]) -> str:
     return f"Means over {few} to {many} repetitions; bars are 95 % intervals (Student t)."
 
 
-def beside_published(called: str) -> tuple[Column, Column, Column]:
-    """Of a measure in percent: ours, its difference to the baseline, and the paper's."""
-    return (
-        Column(f"{called} (%)", ".2f"),
-        Column(f"{called}: difference (points)", "+.2f"),
-        Column(f"{called}: published (%)", ".2f"),
+def published_table(
+    title: str,
+    see: str,
+    arms: Arms,
+    chosen: Sequence[Arm],
+    measures: Iterable[Measure],
+    *,
+    first: Mapping[Column, Callable[[Arm], Cell]],
+    published: Callable[[Arm, str], float | None],
+) -> Table:
+    """Of each measure in percent: ours, its difference to the baseline, and the paper's.
+
+    first: the columns before. published: the paper's value of an arm and a measure; it decides by
+    the most probable label only.
+    """
+    columns, rows = [*first], [[cell(arm) for cell in first.values()] for arm in chosen]
+    for measure, called, _ in measures:
+        columns += [
+            Column(f"{called} (%)", ".2f"),
+            Column(f"{called}: difference (points)", "+.2f"),
+            Column(f"{called}: published (%)", ".2f"),
+        ]
+        for arm, row in zip(chosen, rows, strict=True):
+            theirs = published(arm, measure) if arm.decision == "argmax" else None
+            row += [arms.mean(arm, measure), arms.change(arm, measure), theirs]
+    return Table(
+        title=title,
+        see=see,
+        columns=(*columns, Column("repetitions")),
+        rows=tuple((*row, arms.repetitions(a)) for a, row in zip(chosen, rows, strict=True)),
+        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
     )
+
+
+def means_table(
+    title: str,
+    arms: Arms,
+    measures: Iterable[Measure],
+    *,
+    first: Mapping[Column, Callable[[Arm], Cell]],
+) -> Table:
+    """Each measure in percent, of the baselines and of all that was trained, for a terminal."""
+    measures = tuple(measures)
+    return Table(
+        title=f"{title} (means with 95 % intervals)",
+        see="",
+        columns=(*first, *(Column(f"{called} (%)", ".2f") for _, called, _ in measures)),
+        rows=tuple(
+            (
+                *(cell(arm) for cell in first.values()),
+                *(arms.mean(arm, measure) for measure, _, _ in measures),
+            )
+            for arm in arms.select()
+            if arm.is_baseline or arm.decision == "argmax"
+        ),
+    )
+
+
+def sentence_case(text: str) -> str:
+    """The first letter as at the start of a title; `capitalize` would make all others small."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def plain(series: Iterable[Series | None]) -> tuple[Series, ...]:

@@ -11,11 +11,19 @@ from untrue.metrics.intervals import mean_interval
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms
-from untrue.report.runs.chapters import Chapter, Item, as_text, file_stem, plain, repetitions
+from untrue.report.runs.chapters import (
+    Chapter,
+    Item,
+    Measure,
+    as_text,
+    file_stem,
+    plain,
+    repetitions,
+    sentence_case,
+)
 from untrue.report.runs.rows import Collected
 
-# (measure, what it is called, what to see in its figure)
-MEASURES = (
+MEASURES: tuple[Measure, ...] = (
     ("total_error_pct", "total error", "Lower is better."),
     ("coarse_error_pct", "coarse error", "Lower is better: the error when super-classes count."),
     (
@@ -154,7 +162,7 @@ def _exit_figures(
                 points = [Point.at(point.x, point.y) for point in points]
             series.append(Series(each.name, tuple(points), style=each.style, dashed=not several))
         figure = Curves(
-            title=f"{called[0].upper()}{called[1:]} by exit",
+            title=f"{sentence_case(called)} by exit",
             see=f"{see} Exit {n_exits} is the last. Dashed: the network with one exit, for "
             f"comparison. {repetitions(arms, [each.arm for each in found])}",
             x=Axis("exit", ticks=tuple(float(x) for x in range(1, n_exits + 1))),
@@ -217,7 +225,7 @@ def _stopping(arms: Arms, found: Iterable[ExitVariant], stem: str) -> tuple[Item
             points = [Point(x, whole.value) for x in ends]
             series.insert(0, Series(alone.name, tuple(points), style=alone.style, dashed=True))
         figure = Curves(
-            title=f"{called[0].upper()}{called[1:]} against multiplications saved",
+            title=f"{sentence_case(called)} against multiplications saved",
             see="The further right and down, the better. On the left the last exit answers "
             "everything, on the right the first. Answers are those of least expected cost (1 "
             "inside the super-class, 5 across), at the first exit where that is below a threshold. "

@@ -6,18 +6,21 @@ import numpy as np
 
 from untrue.report.document.confusion_figure import Panel
 from untrue.report.document.figures import Axis, Curves, Point, Series
-from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.document.tables import Column, Table
 from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.chapters import (
     Chapter,
     Item,
+    Measure,
     against_alpha,
     as_text,
-    beside_published,
     file_stem,
+    means_table,
     plain,
+    published_table,
     repetitions,
     runs,
+    sentence_case,
     summed,
 )
 from untrue.report.runs.rows import Collected
@@ -26,8 +29,7 @@ from untrue.report.sweep.evidence import confidence_table, training_table
 from untrue.report.sweep.published import SOURCE, published_value
 from untrue.report.sweep.super_class_figure import super_class_figure
 
-# (measure, what it is called, what to see in its figure)
-MEASURES = (
+MEASURES: tuple[Measure, ...] = (
     ("total_error_pct", "total error", "Lower is better."),
     ("coarse_error_pct", "coarse error", "Lower is better: the error when super-classes count."),
     (
@@ -57,7 +59,12 @@ def chapter(collected: Collected, stem: str) -> Chapter:
             ("Where the errors went", (*moved, *_matrices(collected, arms, stem))),
             ("How sure the errors are, and training time", _evidence(arms, stem)),
         ),
-        short=_short(arms),
+        short=means_table(
+            "Errors and where they stay",
+            arms,
+            MEASURES,
+            first={Column("model"): lambda arm: arm.name},
+        ),
     )
 
 
@@ -120,7 +127,7 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
             series.append(Series(f"{loss}, published", points, style=style, dashed=True))
         counted = [BASE, *arms.select(decision="argmax")]
         figure = Curves(
-            title=f"{called[0].upper()}{called[1:]} against alpha, {collected.sweep.data}",
+            title=f"{sentence_case(called)} against alpha, {collected.sweep.data}",
             see=f"{see} Alpha 0 is the baseline; dashed are the paper's numbers, where it has any, "
             f"and what the least-cost decision makes of the baseline without training. "
             f"{repetitions(arms, counted)}",
@@ -134,27 +141,17 @@ def _figures(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
 
 
 def _table(collected: Collected, arms: Arms, loss: str) -> Table:
-    chosen = [*arms.select(loss="cross-entropy"), *arms.select(loss=loss)]
-    rows: list[tuple[Cell, ...]] = []
-    for arm in chosen:
-        cells: list[Cell] = [arm.alpha, arm.decided]
-        for measure, _, _ in MEASURES:
-            cells += [arms.mean(arm, measure), arms.change(arm, measure)]
-            cells.append(
-                published_value(paper_name(collected), measure, loss=loss, alpha=arm.alpha)
-                if arm.decision == "argmax"
-                else None
-            )
-        rows.append((*cells, arms.repetitions(arm)))
-    columns = [Column("alpha", "g"), Column("decision")]
-    columns += [column for _, called, _ in MEASURES for column in beside_published(called)]
-    return Table(
-        title=f"Hierarchy, {loss} loss, {collected.sweep.data}",
-        see="Means with 95 % intervals; differences are to the baseline of the same repetition. "
+    return published_table(
+        f"Hierarchy, {loss} loss, {collected.sweep.data}",
+        "Means with 95 % intervals; differences are to the baseline of the same repetition. "
         f"Alpha 0 is the baseline. Published: {SOURCE}.",
-        columns=(*columns, Column("repetitions")),
-        rows=tuple(rows),
-        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
+        arms,
+        [*arms.select(loss="cross-entropy"), *arms.select(loss=loss)],
+        MEASURES,
+        first={Column("alpha", "g"): lambda a: a.alpha, Column("decision"): lambda a: a.decided},
+        published=lambda arm, measure: published_value(
+            paper_name(collected), measure, loss=loss, alpha=arm.alpha
+        ),
     )
 
 
@@ -186,17 +183,3 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
 
 def _repeated(count: int) -> str:
     return "One repetition." if count == 1 else f"The errors of {count} repetitions together."
-
-
-def _short(arms: Arms) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (arm.name, *(arms.mean(arm, name) for name, _, _ in MEASURES))
-        for arm in arms.select()
-        if arm.is_baseline or arm.decision == "argmax"
-    ]
-    return Table(
-        title="Errors and where they stay (means with 95 % intervals)",
-        see="",
-        columns=(Column("model"), *(Column(f"{called} (%)", ".2f") for _, called, _ in MEASURES)),
-        rows=tuple(rows),
-    )

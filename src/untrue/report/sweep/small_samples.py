@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from untrue.report.document.figures import Axis, Curves, Point, Series
-from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.document.tables import Column, Table
 from untrue.report.runs.arms import Arm, Arms, baseline_arm
 from untrue.report.runs.chapters import (
     Chapter,
     Item,
+    Measure,
     as_text,
-    beside_published,
     file_stem,
+    means_table,
     plain,
+    published_table,
     repetitions,
+    sentence_case,
 )
 from untrue.report.runs.rows import Collected
 from untrue.report.sweep.hierarchies import paper_name
 from untrue.report.sweep.published import SOURCE, published_value
 
-MEASURES = (
+MEASURES: tuple[Measure, ...] = (
     ("accuracy_pct", "accuracy", "the accuracy of the model on all classes"),
     ("small_class_accuracy_pct", "small-class accuracy", "the accuracy on the small classes"),
     (
@@ -42,10 +45,7 @@ def chapter(collected: Collected, stem: str) -> Chapter:
         else "The classes to cut down are chosen when the baselines are finished."
     )
     figures = tuple(
-        Item(
-            file_stem(stem, measure),
-            _figure(collected, arms, measure, called, see),
-        )
+        Item(file_stem(stem, measure), _figure(collected, arms, measure, called, see))
         for measure, called, see in MEASURES
         if arms.values("small_count")
     )
@@ -55,7 +55,12 @@ def chapter(collected: Collected, stem: str) -> Chapter:
             ("The paper's table", (Item(stem, table), chosen)),
             ("Against the number of images left", figures),
         ),
-        short=_short(arms),
+        short=means_table(
+            "Small classes",
+            arms,
+            MEASURES,
+            first={Column("N"): _left, Column("model"): lambda arm: arm.name},
+        ),
     )
 
 
@@ -105,7 +110,7 @@ def _figure(collected: Collected, arms: Arms, measure: str, called: str, see: st
             known = tuple(Point.at(float(n), value) for n, value in theirs if value is not None)
             series.append(Series(f"{name}, published", known, style=style, dashed=True))
     return Curves(
-        title=f"{called[0].upper()}{called[1:]}, {collected.sweep.data}",
+        title=f"{sentence_case(called)}, {collected.sweep.data}",
         see=f"Higher is better: {see}. Dashed are the paper's numbers. {repetitions(arms, shown)}",
         x=Axis("training images per small class", ticks=tuple(map(float, counts))),
         y=Axis("share of the test images (%)", from_zero=True),
@@ -126,55 +131,25 @@ def _published(
     )
 
 
+def _left(arm: Arm) -> str:
+    return "all" if arm.small_count is None else f"{arm.small_count}"
+
+
 def _table(collected: Collected, arms: Arms) -> Table:
-    chosen = arms.select()
-    rows: list[tuple[Cell, ...]] = []
-    for arm in chosen:
-        cells: list[Cell] = [
-            "all" if arm.small_count is None else f"{arm.small_count}",
-            arm.trained_by,
-            arm.alpha,
-            arm.decided,
-        ]
-        for measure, _, _ in MEASURES:
-            theirs = _published(
-                collected, measure, loss=arm.loss, alpha=arm.alpha, count=arm.small_count
-            )
-            cells += [
-                arms.mean(arm, measure),
-                arms.change(arm, measure),
-                theirs if arm.decision == "argmax" else None,
-            ]
-        rows.append((*cells, arms.repetitions(arm)))
-    columns = [Column("N"), Column("loss"), Column("alpha", "g"), Column("decision")]
-    columns += [column for _, called, _ in MEASURES for column in beside_published(called)]
-    return Table(
-        title=f"Small sample, {collected.sweep.data}",
-        see="N: training images left of each small class. Means with 95 % intervals; differences "
-        f"are to the baseline of the same repetition and N. Published: {SOURCE}.",
-        columns=(*columns, Column("repetitions")),
-        rows=tuple(rows),
-        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
-    )
-
-
-def _short(arms: Arms) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            "all" if arm.small_count is None else f"{arm.small_count}",
-            arm.name,
-            *(arms.mean(arm, name) for name, _, _ in MEASURES),
-        )
-        for arm in arms.select()
-        if arm.is_baseline or arm.decision == "argmax"
-    ]
-    return Table(
-        title="Small classes (means with 95 % intervals)",
-        see="",
-        columns=(
-            Column("N"),
-            Column("model"),
-            *(Column(f"{called} (%)", ".2f") for _, called, _ in MEASURES),
+    return published_table(
+        f"Small sample, {collected.sweep.data}",
+        "N: training images left of each small class. Means with 95 % intervals; differences are "
+        f"to the baseline of the same repetition and N. Published: {SOURCE}.",
+        arms,
+        arms.select(),
+        MEASURES,
+        first={
+            Column("N"): _left,
+            Column("loss"): lambda arm: arm.trained_by,
+            Column("alpha", "g"): lambda arm: arm.alpha,
+            Column("decision"): lambda arm: arm.decided,
+        },
+        published=lambda arm, measure: _published(
+            collected, measure, loss=arm.loss, alpha=arm.alpha, count=arm.small_count
         ),
-        rows=tuple(rows),
     )
