@@ -94,7 +94,7 @@ def _check_same_costs(places: Sequence[str | Path], stores: Sequence[Store]) -> 
 def _copied(source: Store, target: Store, results_only: bool) -> int:
     """How many runs came in."""
     return sum(
-        take_over(
+        add_or_complete(
             target,
             run,
             probs=None if results_only else source.probs(run.run_id),
@@ -104,7 +104,7 @@ def _copied(source: Store, target: Store, results_only: bool) -> int:
     )
 
 
-def take_over(
+def add_or_complete(
     target: Store,
     run: RunResult,
     *,

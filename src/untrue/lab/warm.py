@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from untrue.errors import ArgumentError
 from untrue.lab.comparison import ComparisonPlan
 from untrue.lab.design import Design, Setup
-from untrue.lab.merging import take_over
+from untrue.lab.merging import add_or_complete
 from untrue.lab.plans import FindRun, PaperPlan, Plan, no_runs
 from untrue.lab.records import DatasetInfo, RunConfig, Start
 from untrue.lab.store import Store
@@ -174,7 +174,7 @@ def copy_starts(plan: WarmPlan, store: Store) -> None:
         for config in missing:
             result, weights = other.result(config.run_id), other.weights(config.run_id)
             assert result is not None
-            take_over(store, result, probs=other.probs(config.run_id), weights=weights)
+            add_or_complete(store, result, probs=other.probs(config.run_id), weights=weights)
 
 
 def _start(config: RunConfig) -> Start:
