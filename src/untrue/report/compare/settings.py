@@ -121,6 +121,11 @@ class Comparison:
         return ".3f" if self.value(plain, COST) >= 1 else ".4f"
 
     @property
+    def measures(self) -> tuple[str, str, str]:
+        """What the tables have of each setting."""
+        return COST, TOTAL, self.costly.measure
+
+    @property
     def planes(self) -> tuple[str, str]:
         """What total error is set against."""
         return (COST, self.costly.measure)

@@ -8,7 +8,6 @@ from untrue.metrics import Interval
 from untrue.report.compare.settings import (
     CE,
     COST,
-    TOTAL,
     Comparison,
     Picked,
     decided,
@@ -17,7 +16,7 @@ from untrue.report.compare.settings import (
     without_method,
 )
 from untrue.report.document.tables import Cell, Column, Table, middle
-from untrue.report.runs.arms import Arm
+from untrue.report.runs.arms import Arm, Arms
 
 
 def columns(comparison: Comparison) -> tuple[Column, ...]:
@@ -39,15 +38,14 @@ def methods_table(comparison: Comparison) -> Table:
     """One row per method, its setting picked by the validation examples."""
     rows: list[tuple[Cell, ...]] = []
     strong = set()
+    measures = comparison.measures
     for arm in (arm for arm in comparison.of(CE) if arm.cost_share is None):
         if arm == comparison.reference:
             strong.add(len(rows))
-        changes = [_change(comparison, arm, m) for m in (COST, TOTAL, comparison.costly.measure)]
-        means = [comparison.arms.mean(arm, m) for m in (COST, TOTAL, comparison.costly.measure)]
-        rows.append((ce_name(comparison, arm), *_woven(means, changes), decided(arm)))
+        cells = _beside_reference(comparison, comparison.arms, arm)
+        rows.append((ce_name(comparison, arm), *cells, decided(arm)))
     for loss in comparison.methods:
         picked = comparison.pick(loss)
-        measures = (COST, TOTAL, comparison.costly.measure)
         means = [comparison.picked_mean(picked, m) for m in measures]
         changes = [comparison.picked_change(picked, m) for m in measures]
         rows.append((method(loss), *_woven(means, changes), picks(picked)))
@@ -76,26 +74,20 @@ def settings_table(comparison: Comparison) -> Table:
     reference = comparison.reference
     order = {loss: place for place, loss in enumerate([CE, *comparison.methods])}
     every = sorted(arms.select(), key=lambda arm: order.get(arm.loss, len(order)))
-    rows: list[tuple[Cell, ...]] = []
-    for arm in every:
-        means = [arms.mean(arm, m) for m in (COST, TOTAL, costly.measure)]
-        changes = [
-            arms.change(arm, m, to=reference) if reference else None
-            for m in (COST, TOTAL, costly.measure)
-        ]
-        rows.append(
-            (
-                method(arm.loss),
-                strength(arm) or None,
-                decided(arm),
-                *_woven(means, changes),
-                _place(comparison, arm, COST),
-                _place(comparison, arm, costly.measure),
-                arms.mean(arm, "ece_pct"),
-                middle(arms.mean(arm, "seconds")),
-                arms.repetitions(arm),
-            )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            method(arm.loss),
+            strength(arm) or None,
+            decided(arm),
+            *_beside_reference(comparison, arms, arm),
+            _place(comparison, arm, COST),
+            _place(comparison, arm, costly.measure),
+            arms.mean(arm, "ece_pct"),
+            middle(arms.mean(arm, "seconds")),
+            arms.repetitions(arm),
         )
+        for arm in every
+    ]
     return Table(
         title="Every setting",
         see=f"{_intervals(comparison)} Frontier: 'on' when no other setting is as good in both "
@@ -179,9 +171,11 @@ def ce_name(comparison: Comparison, arm: Arm) -> str:
     return "ce+cost" if arm == comparison.reference else "ce"
 
 
-def _change(comparison: Comparison, arm: Arm, measure: str) -> Interval | None:
-    reference = comparison.reference
-    return comparison.arms.change(arm, measure, to=reference) if reference else None
+def _beside_reference(comparison: Comparison, arms: Arms, arm: Arm) -> list[Cell]:
+    """The means of a setting, each with its difference to ce+cost."""
+    base, measures = comparison.reference, comparison.measures
+    changes = [None if base is None else arms.change(arm, m, to=base) for m in measures]
+    return _woven([arms.mean(arm, m) for m in measures], changes)
 
 
 def _woven(means: list[Interval | None], changes: list[Interval | None]) -> list[Cell]:
