@@ -117,6 +117,16 @@ def test_weights_and_probabilities_come_to_runs_that_lack_them(tmp_path: Path) -
         assert np.array_equal(store.probs(RESULT.run_id), PROBS)  # type: ignore[arg-type]
 
 
+def test_a_run_that_came_out_otherwise_elsewhere_gets_no_weights_from_there(tmp_path: Path) -> None:
+    """Another processor rounds otherwise: the weights would not be those of the result."""
+    here = directory(tmp_path / "a", dataclasses.replace(RESULT, test_loss=0.25))
+    there = directory(tmp_path / "b", dataclasses.replace(RESULT, test_loss=0.5), weights=True)
+    assert merge([here, there], tmp_path / "out") == Merged(added=1, known=1, damaged=0)
+    with Store.read(tmp_path / "out") as store:
+        assert store.result(RESULT.run_id).test_loss == 0.25  # type: ignore[union-attr]
+        assert store.weights(RESULT.run_id) is None
+
+
 def test_other_data_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     first = directory(tmp_path / "a", RESULT)
     other = directory(tmp_path / "b", SECOND, info=dataclasses.replace(INFO, fingerprint="x"))

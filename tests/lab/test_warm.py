@@ -185,6 +185,19 @@ def test_starts_that_are_taken_over_keep_what_was_decided_here(
         assert store.result(start.run_id).decision(costs) is not None  # type: ignore[union-attr]
 
 
+def test_a_start_replaces_a_run_that_came_out_otherwise_here(
+    made: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    plan = warm_plan(plan_of(), str(made), {"epochs": 1})
+    with Store.read(made) as other, Store.write(tmp_path) as store:
+        start = other.result(plan.found[0].run_id)
+        assert start is not None
+        store.add(dataclasses.replace(start, test_loss=9.0))
+        copy_starts(plan, store)
+        assert store.has_weights(start.run_id)
+        assert store.result(start.run_id).test_loss == start.test_loss  # type: ignore[union-attr]
+
+
 def test_other_costs_make_the_short_runs_again_and_not_their_starts(
     digits: Dataset, tmp_path: Path
 ) -> None:

@@ -30,8 +30,9 @@ class Merged:
 def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool = False) -> Merged:
     """Copy into `out` what the directories `sources` hold and it lacks; they stay as they are.
 
-    A finished run takes the place of one that failed; one that is there gets the weights, test
-    probabilities and decisions it lacks. Sweeps of the same name become one, with the runs of all.
+    A finished run takes the place of one that failed; one that is there, and came out the same,
+    gets the weights, test probabilities and decisions it lacks. Sweeps of the same name become one,
+    with the runs of all.
     Nothing is copied where two directories used other files of a data set, or other costs for
     sweeps of the same name.
 
@@ -116,7 +117,7 @@ def add_or_complete(
     if there is None or (there.status, run.status) == ("failed", "ok"):
         target.add(run, probs=probs, weights=weights)
         return True
-    if run.status == "ok":
+    if run.status == "ok" and same_outcome(there, run):
         scored = {(made.costs, made.rule, made.share) for made in there.decisions}
         more = [d for d in run.decisions if (d.costs, d.rule, d.share) not in scored]
         kept = target.probs(run.run_id)
@@ -125,6 +126,11 @@ def add_or_complete(
             whole = dataclasses.replace(there, decisions=(*there.decisions, *more))
             target.add(whole, probs=probs if kept is None else kept, weights=weights)
     return False
+
+
+def same_outcome(one: RunResult, other: RunResult) -> bool:
+    """Processors round differently: what one run lacks must not come from another network."""
+    return one.test_loss == other.test_loss and np.array_equal(one.confusion, other.confusion)
 
 
 def _with_runs_of(target: Store, sweep: Sweep) -> Sweep:

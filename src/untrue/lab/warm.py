@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from untrue.errors import ArgumentError
 from untrue.lab.comparison import ComparisonPlan
 from untrue.lab.design import Design, Setup
-from untrue.lab.merging import add_or_complete
+from untrue.lab.merging import add_or_complete, same_outcome
 from untrue.lab.plans import FindRun, PaperPlan, Plan, no_runs
 from untrue.lab.records import DatasetInfo, RunConfig, Start
 from untrue.lab.store import Store
@@ -172,9 +172,13 @@ def copy_starts(plan: WarmPlan, store: Store) -> None:
         return
     with Store.read(plan.place) as other:
         for config in missing:
-            result, weights = other.result(config.run_id), other.weights(config.run_id)
+            result, there = other.result(config.run_id), store.result(config.run_id)
             assert result is not None
-            add_or_complete(store, result, probs=other.probs(config.run_id), weights=weights)
+            probs, weights = other.probs(config.run_id), other.weights(config.run_id)
+            if there is None or same_outcome(there, result):
+                add_or_complete(store, result, probs=probs, weights=weights)
+            else:  # The weights belong to the result that they gave.
+                store.add(result, probs=probs, weights=weights)
 
 
 def _start(config: RunConfig) -> Start:
