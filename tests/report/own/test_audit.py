@@ -109,3 +109,11 @@ def test_the_page_names_its_columns_and_notes(tmp_path: Path) -> None:
     page = render(audit_page.audit_page(found))
     assert "&#39;prob_a&#39; to &#39;prob_c&#39;" in page
     assert "No column of predictions: the most probable class is taken for the answer." in page
+
+
+def test_a_budget_on_names_with_spaces_is_one_piece_of_code() -> None:
+    truth = ["ring finger", "thumb"] * 40
+    found = audit(truth, truth, budgets=["ring finger->thumb <= 20%"])
+    assert "<code>ring finger-&gt;thumb &lt;= 20%</code>: kept" in render(
+        audit_page.audit_page(found)
+    ).replace(' class="short"', "")

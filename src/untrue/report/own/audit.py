@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from untrue.budgets.verdict import Verdict
 from untrue.errors import counted
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
@@ -117,7 +118,7 @@ def audit_page(found: AuditResult) -> Page:
         Section("Confusion matrix", tuple(figure for figure in matrices if figure)),
     ]
     if found.verdicts:
-        sections.insert(1, Section("Budgets", tuple(map(str, found.verdicts))))
+        sections.insert(1, Section("Budgets", tuple(map(_ruling, found.verdicts))))
     changed = decision_table(found)
     if found.calibration is not None:
         figure = reliability_figure(found)
@@ -227,6 +228,11 @@ def confusion_csv(found: AuditResult) -> str:
     """The counts as CSV, header row and first column the class names: rows are the truth."""
     names = found.penalty.classes
     return counts_csv("predicted", names, names, dense_counts(found.confusion).astype(np.int64))
+
+
+def _ruling(verdict: Verdict) -> str:
+    budget = str(verdict.budget)
+    return str(verdict).replace(budget, f"`{budget}`", 1)
 
 
 def reliability_figure(found: AuditResult) -> Curves:

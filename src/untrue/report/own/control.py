@@ -194,7 +194,7 @@ def control_page(found: ControlledFile, file: Path) -> Page:
     """Budgets, price and path as a page; file: where the rule is."""
     rule = found.rule
     guarantee = rule.guarantee
-    listed = " and ".join(guarantee.budgets)
+    listed = " and ".join(f"`{budget}`" for budget in guarantee.budgets)
     held = "holds" if len(rule.budgets) == 1 else "hold, all together,"
     sections = [
         Section("What is guaranteed", (_promise(rule, file), budgets_table(rule))),
