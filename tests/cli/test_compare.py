@@ -143,7 +143,7 @@ def test_ctrl_c_ends_in_one_line_and_keeps_what_is_done(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130
     assert err == "interrupted\n"
-    assert "runs stored." in out
+    assert " stored." in out
     assert "report.html" not in out
 
 

@@ -306,7 +306,7 @@ def test_ctrl_c_cancels_what_is_under_way(nodes: Nodes, tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "interrupted\n")
-    assert "runs stored." in out
+    assert " stored." in out
     wait_for(lambda: not tasks(nodes), 30)
     with Store.read(tmp_path) as store:
         assert set(store.status().values()) == {"ok"}
