@@ -140,3 +140,11 @@ def test_each_wrong_argument_has_its_sentence() -> None:
     for wrong in (jnp.zeros((2, 4), int), jnp.zeros(())):
         with pytest.raises(ArgumentError, match="`logits` must be floating point with"):
             log1m_softmax(wrong)
+
+
+def test_a_soft_target_of_zero_has_a_slope() -> None:
+    """By formula: the bilinear loss is linear in the target, (1 - alpha)(-log p) + alpha A p."""
+    logits, target = jnp.array([0.5, -1.0, 2.0, 0.0]), jnp.array([1.0, 0.0, 0.0, 0.0])
+    slope = jax.grad(lambda y: bilinear_loss(logits, y, COSTS, alpha=0.3))(target)
+    p = np.asarray(jax.nn.softmax(logits))
+    np.testing.assert_allclose(slope, -0.7 * np.log(p) + 0.3 * COSTS.matrix() @ p, rtol=1e-5)
