@@ -36,6 +36,7 @@ def bilinear_loss(
     weight: Any = None,
     ignore_index: int = -100,
     reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> Any:
     """`(1 - alpha) CE + alpha y'Ap`: charges the weight put on each wrong class by what it costs.
 
@@ -47,7 +48,8 @@ def bilinear_loss(
     def term(rows: Any, z: Any) -> Any:
         return (rows * jax.nn.softmax(z, -1)).sum(-1)
 
-    return _mixed(term, logits, target, penalty, alpha, weight, ignore_index, reduction)
+    options = weight, ignore_index, reduction, label_smoothing
+    return _mixed(term, logits, target, penalty, alpha, *options)
 
 
 def log_bilinear_loss(
@@ -59,6 +61,7 @@ def log_bilinear_loss(
     weight: Any = None,
     ignore_index: int = -100,
     reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> Any:
     """`(1 - alpha) CE - alpha y'A log(1 - p)`: charges above all confidence in a costly class.
 
@@ -68,7 +71,8 @@ def log_bilinear_loss(
     def term(rows: Any, z: Any) -> Any:
         return -_charged(rows, log1m_softmax(z))
 
-    return _mixed(term, logits, target, penalty, alpha, weight, ignore_index, reduction)
+    options = weight, ignore_index, reduction, label_smoothing
+    return _mixed(term, logits, target, penalty, alpha, *options)
 
 
 def log1m_softmax(logits: Any) -> Any:
@@ -109,8 +113,10 @@ def _mixed(
     weight: Any,
     ignore_index: int,
     reduction: str,
+    label_smoothing: float,
 ) -> Any:
     check_choice("reduction", reduction, ("mean", "sum", "none"))
+    smoothing = check_number("label_smoothing", label_smoothing, 0.0, 1.0)
     if not isinstance(alpha, jax.core.Tracer):
         check_number("alpha", alpha, 0.0, 1.0)
     logits, target = jnp.asarray(logits), jnp.asarray(target)
@@ -126,7 +132,8 @@ def _mixed(
         y = target.astype(z.dtype) * shares
         # Some devices multiply matrices in fewer digits unless asked not to.
         rows = jnp.matmul(y, costs, precision="highest")
-        ce = -_charged(y, jax.nn.log_softmax(z, -1))
+        smooth = ((1.0 - smoothing) * target.astype(z.dtype) + smoothing / k) * shares
+        ce = -_charged(smooth, jax.nn.log_softmax(z, -1))
         losses = _mix(alpha, ce, term(rows, z))
         total = losses.size
     else:
@@ -137,10 +144,13 @@ def _mixed(
         index = jnp.where(ignored | wrong, 0, target)
         # Not by the losses alone: the slope of what is nan would be nan, even times 0.
         z = jnp.where(ignored[..., None], 0.0, z)
-        ce = -jnp.take_along_axis(jax.nn.log_softmax(z, -1), index[..., None], -1)[..., 0]
-        losses = _mix(alpha, ce, term(costs[index], z)) * shares[index]
+        log_p, share = jax.nn.log_softmax(z, -1), shares[index]
+        ce = -jnp.take_along_axis(log_p, index[..., None], -1)[..., 0] * share
+        if smoothing > 0.0:
+            ce = (1.0 - smoothing) * ce - smoothing / k * _charged(shares, log_p)
+        losses = _mix(alpha, ce, term(costs[index], z) * share)
         losses = jnp.where(wrong, jnp.nan, jnp.where(ignored, 0.0, losses))
-        total = jnp.where(ignored, 0.0, shares[index]).sum()
+        total = jnp.where(ignored, 0.0, share).sum()
     if reduction == "none":
         return losses.astype(dtype)
     return (losses.sum() if reduction == "sum" else losses.sum() / total).astype(dtype)

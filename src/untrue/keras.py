@@ -29,6 +29,7 @@ class MixedLoss(keras.losses.Loss):
     penalty  a `Penalty`, or a (C, C) matrix of costs, true class first
     alpha    share of the cost term, 0 (cross-entropy) to 1; a compiled model keeps the one it has
     classes  the names of the classes, where the penalty is a matrix
+    label_smoothing  as in Keras's own losses; it touches the cross-entropy alone
     from_logits  as in Keras's own losses; True is all there is
     options  those of `keras.losses.Loss`: reduction, name, dtype
 
@@ -43,6 +44,7 @@ class MixedLoss(keras.losses.Loss):
         alpha: float = 0.5,
         *,
         classes: Sequence[str] | None = None,
+        label_smoothing: float = 0.0,
         from_logits: bool = True,
         **options: Any,
     ) -> None:
@@ -61,6 +63,7 @@ class MixedLoss(keras.losses.Loss):
             penalty = Penalty.from_matrix(penalty, classes)
         self.penalty = penalty
         self.alpha = check_number("alpha", alpha, 0.0, 1.0)
+        self.label_smoothing = check_number("label_smoothing", label_smoothing, 0.0, 1.0)
 
     @property
     def dtype(self) -> str:
@@ -91,13 +94,17 @@ class MixedLoss(keras.losses.Loss):
         log_p = ops.log_softmax(z, axis=-1)
         if soft:
             y = ops.cast(y, z.dtype)
-            ce = -ops.sum(ops.where(y == 0.0, 0.0, y * log_p), axis=-1)
+            smooth = (1.0 - self.label_smoothing) * y + self.label_smoothing / k
+            ce = -ops.sum(ops.where(smooth == 0.0, 0.0, smooth * log_p), axis=-1)
             return self._mix(ce, ops.matmul(y, costs), z)
         index = ops.cast(y, "int32")
         is_class = ops.logical_and(index >= 0, index < k)
         is_class = ops.logical_and(is_class, ops.cast(index, y.dtype) == y)  # 0.7 is none
         index = ops.where(is_class, index, 0)
         ce = -ops.squeeze(ops.take_along_axis(log_p, ops.expand_dims(index, -1), axis=-1), -1)
+        if self.label_smoothing > 0.0:
+            even = -ops.mean(log_p, axis=-1)
+            ce = (1.0 - self.label_smoothing) * ce + self.label_smoothing * even
         losses = self._mix(ce, ops.take(costs, index, axis=0), z)
         return ops.where(is_class, losses, float("nan"))
 
@@ -114,6 +121,7 @@ class MixedLoss(keras.losses.Loss):
             "penalty": self.penalty.matrix().tolist(),
             "alpha": self.alpha,
             "classes": list(self.penalty.classes),
+            "label_smoothing": self.label_smoothing,
             "dtype": self.dtype,
         }
 

@@ -28,7 +28,7 @@ def losses_are_those_in_torch() -> None:
     classes = draw.integers(0, 4, 9)
     soft = draw.dirichlet(np.ones(4), 9).astype(np.float32)
     for ours, theirs in PAIRS:
-        for alpha in (0.0, 0.5, 1.0):
+        for alpha, smoothing in ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (0.5, 0.2)):
             for z, target in ((logits, classes), (logits, soft), (extreme, np.array([2]))):
                 each = theirs(
                     torch.tensor(z, dtype=torch.float64),
@@ -36,11 +36,13 @@ def losses_are_those_in_torch() -> None:
                     COSTS,
                     alpha=alpha,
                     reduction="none",
+                    label_smoothing=smoothing,
                 ).numpy()
                 close = {"rtol": 1e-6, "atol": 1e-6}
-                found = ours(COSTS, alpha=alpha)(target, z)
+                found = ours(COSTS, alpha=alpha, label_smoothing=smoothing)(target, z)
                 np.testing.assert_allclose(keras.ops.convert_to_numpy(found), each.mean(), **close)
-                found = ours(COSTS.matrix(), alpha, reduction="none")(target, z)
+                options = {"label_smoothing": smoothing, "reduction": "none"}
+                found = ours(COSTS.matrix(), alpha, **options)(target, z)
                 np.testing.assert_allclose(keras.ops.convert_to_numpy(found), each, **close)
         column = keras.ops.convert_to_numpy(ours(COSTS)(classes[:, None], logits))
         np.testing.assert_allclose(column, keras.ops.convert_to_numpy(ours(COSTS)(classes, logits)))
@@ -86,9 +88,10 @@ def halves_hold_every_class() -> None:
 
 
 def a_loss_is_as_it_was_after_its_config() -> None:
-    loss = LogBilinearLoss(COSTS, 0.25, reduction="sum", name="costs", dtype="float64")
+    options = {"reduction": "sum", "name": "costs", "dtype": "float64", "label_smoothing": 0.1}
+    loss = LogBilinearLoss(COSTS, 0.25, **options)
     again = keras.losses.deserialize(keras.losses.serialize(loss))
-    for name in ("alpha", "reduction", "name", "dtype"):
+    for name in ("alpha", *options):
         assert getattr(again, name) == getattr(loss, name), name
     assert again.penalty.classes == COSTS.classes
 
@@ -99,6 +102,7 @@ def what_does_not_fit_is_refused() -> None:
         "`y_true` must be class indices of shape (2,) or prob": lambda: loss(np.zeros(3), zeros),
         "is for 4 classes, but `y_pred` has shape (2, 3)": lambda: loss(zeros[0], zeros[:, :3]),
         "is for 4 classes, but `y_pred` has shape ()": lambda: loss(0, 0.0),
+        "`label_smoothing` must lie in [0, 1]": lambda: BilinearLoss(COSTS, label_smoothing=2),
         "`from_logits` must be True; got False": lambda: BilinearLoss(COSTS, from_logits=False),
         "got an ExamplePenalty": lambda: BilinearLoss(COSTS.per_example({("a", "b"): [1.0]})),
         "is a table; got 'costs.toml'": lambda: BilinearLoss("costs.toml"),

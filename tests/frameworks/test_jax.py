@@ -44,6 +44,8 @@ def precision(request: pytest.FixtureRequest) -> Iterator[str]:
         {"alpha": 1.0},
         {"reduction": "none"},
         {"weight": [1.0, 2.0, 0.5, 3.0]},
+        {"label_smoothing": 0.2},
+        {"label_smoothing": 0.2, "weight": [1.0, 2.0, 0.5, 3.0], "reduction": "sum"},
     ],
     ids=str,
 )
@@ -102,6 +104,8 @@ def test_what_does_not_fit_is_refused_or_nan() -> None:
         bilinear_loss(logits, jnp.asarray(CLASSES), untrue.Penalty.from_ordinal(3))
     with pytest.raises(ArgumentError, match="`alpha` must lie in"):
         bilinear_loss(logits, jnp.asarray(CLASSES), COSTS, alpha=1.5)
+    with pytest.raises(ArgumentError, match="`label_smoothing` must lie in"):
+        bilinear_loss(logits, jnp.asarray(CLASSES), COSTS, label_smoothing=-0.1)
     with pytest.raises(ArgumentError, match="`reduction` must be"):
         bilinear_loss(logits, jnp.asarray(CLASSES), COSTS, reduction="max")
     with pytest.raises(untrue.UntrueError, match="negative"):
