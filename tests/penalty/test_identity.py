@@ -99,7 +99,8 @@ def immutable(p: Any) -> None:
         with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
             delattr(p, field)
     held = [p, *([p.layout] if isinstance(p, TreePenalty) else [])]
-    extra = [p.starts, p.excess] if isinstance(p, RulesPenalty) else []
+    extra = [p.starts, p.excess, p.open_default] if isinstance(p, RulesPenalty) else []
+    extra += p.paths if isinstance(p, TreePenalty) else []
     arrays = [getattr(h, f.name) for h in held for f in dataclasses.fields(h)] + extra
     for array in arrays:
         assert not (isinstance(array, np.ndarray) and array.flags.writeable)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from untrue import Penalty, decide
 from untrue.errors import PenaltyError
@@ -75,7 +76,11 @@ def test_a_default_that_rules_hide_does_not_drown_what_an_answer_is_expected_to_
     tiny: float,
 ) -> None:
     p = Penalty.from_rules(["cat", "dog"], {("cat", "dog"): 3 * tiny, ("dog", "cat"): tiny})
-    assert p.expected([[0.4, 0.6]])[0] == pytest.approx([0.6 * tiny, 1.2 * tiny], rel=1e-12)
+    wanted = pytest.approx([0.6 * tiny, 1.2 * tiny], rel=1e-12, abs=0.0)
+    assert p.expected([[0.4, 0.6]])[0] == wanted
+    # With a gradient it is computed by torch, as on any device.
+    probs = torch.tensor([[0.4, 0.6]], dtype=torch.float64, requires_grad=True)
+    assert p.expected(probs)[0].tolist() == wanted
     assert decide([[0.4, 0.6]], p).tolist() == [0]
 
 

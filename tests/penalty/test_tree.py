@@ -39,7 +39,8 @@ def test_costs_that_cannot_be_are_refused(costs: Any, scale: Any, message: str) 
 
 def test_the_layout_holds_parting_nodes_alone() -> None:
     # "dogs" and "wolf" hold the same classes: they part at "wolf".
-    layout = TreePenalty(TREE, [0, 1, 2, 3]).layout
+    p = TreePenalty(TREE, [0, 1, 2, 3])
+    layout, (path, starts) = p.layout, p.paths
     assert layout.slots.tolist() == [0, 1, 2, 3]
     assert layout.first.tolist() == [0, 0, 2]  # all, cats, wolf
     assert layout.last.tolist() == [4, 2, 4]
@@ -47,8 +48,9 @@ def test_the_layout_holds_parting_nodes_alone() -> None:
     assert layout.steps.tolist() == [-3.0, 2.0, 2.0]
     assert layout.parents.tolist() == [1, 1, 2, 2]
     assert layout.parent_costs.tolist() == [1.0, 1.0, 1.0, 1.0]
-    assert layout.path.tolist() == [1, 0, 1, 0, 2, 0, 2, 0]
-    assert layout.starts.tolist() == [0, 2, 4, 6, 8]
+    assert layout.upper.tolist() == [-1, 0, 0]
+    assert path.tolist() == [1, 0, 1, 0, 2, 0, 2, 0]
+    assert starts.tolist() == [0, 2, 4, 6, 8]
 
 
 def test_height_counts_what_is_no_class_too() -> None:
@@ -140,6 +142,17 @@ def test_a_chain_of_depth_5000_is_a_penalty_too(chain: TreePenalty) -> None:
     np.testing.assert_allclose(rows, wanted[true], atol=1e-8)
     assert chain.greatest == k - 1
     np.testing.assert_allclose(chain._row_sums(), wanted.sum(axis=1), rtol=1e-13)
+
+
+def test_deciding_by_a_chain_takes_memory_for_its_nodes_alone() -> None:
+    n = 2_000
+    tree = Hierarchy([(f"n{i}", f"n{i + 1}") for i in range(n)], [f"n{i}" for i in range(n + 1)])
+    p = Penalty.from_hierarchy(tree)
+    tracemalloc.start()
+    p.expected(np.full((1, n + 1), 1 / (n + 1)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1000 * n  # the nodes above each class, one by one, would be 4000 n
 
 
 @given(data=st.data())

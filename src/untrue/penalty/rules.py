@@ -74,26 +74,26 @@ class RulesPenalty(Penalty):
         return frozen(np.searchsorted(self.true, np.arange(self.n_classes + 1)), np.int64)
 
     @cached_property
+    def open_default(self) -> FloatArray:
+        """(k,) The default of each row; 0 where it does not count, since every cell has a rule.
+
+        Added and taken away again, one that does not count would round small costs away.
+        """
+        some = np.diff(self.starts) < self.n_classes - 1
+        return frozen(np.where(some, self.default, 0.0))
+
+    @cached_property
     def excess(self) -> FloatArray:
-        """(E,) What each rule costs beyond its row's default."""
-        return frozen(self.costs - self.default[self.true])
+        """(E,) What each rule costs beyond its row's default, where that counts."""
+        return frozen(self.costs - self.open_default[self.true])
 
     @property
     def greatest(self) -> float:
-        return float(max(self._open_defaults.max(initial=0.0), self.costs.max(initial=0.0)))
+        return float(max(self.open_default.max(), self.costs.max(initial=0.0)))
 
     @property
     def cheapest(self) -> float:
-        return least_paid(np.concatenate([self._open_defaults, self.costs]))
-
-    @cached_property
-    def _open(self) -> BoolArray:
-        """(k,) Whether the default of a row counts: some of its cells has no rule."""
-        return np.asarray(np.diff(self.starts) < self.n_classes - 1)
-
-    @property
-    def _open_defaults(self) -> FloatArray:
-        return np.asarray(self.default[self._open])
+        return least_paid(np.concatenate([self.open_default, self.costs]))
 
     def _select(self, names: tuple[str, ...], places: IntArray) -> Self:
         place = np.full(self.n_classes, -1)
@@ -119,13 +119,10 @@ class RulesPenalty(Penalty):
 
     def _mix(self, probs: FloatArray) -> FloatArray:
         order, columns, first = self._by_column
-        # Without a default that does not count: taken away again, it would round small costs away.
-        default = np.where(self._open, self.default, 0.0)
-        true = self.true[order]
-        excess = self.costs[order] - default[true]
+        true, excess = self.true[order], self.excess[order]
 
         def mix(some: FloatArray) -> FloatArray:
-            weighted = some * default
+            weighted = some * self.open_default
             mixed = weighted.sum(axis=1, keepdims=True) - weighted
             if len(order):
                 extra = np.take(some, true, axis=1) * excess
@@ -141,9 +138,8 @@ class RulesPenalty(Penalty):
 
     def _divided(self, rows: FloatArray) -> Self:
         with np.errstate(over="ignore"):
-            default = self.default / rows
-        # One that does not count must not become too great for a cost.
-        default = np.where(self._open, default, np.minimum(default, MOST_COST))
+            # One that does not count must not become too great for a cost.
+            default = np.minimum(self.default / rows, MOST_COST)
         return type(self)(
             self.classes,
             default,

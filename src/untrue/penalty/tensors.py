@@ -8,7 +8,6 @@ Each answers two questions without ever holding k x k numbers unless the penalty
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 
 import numpy as np
@@ -67,8 +66,10 @@ class RulesCosts(Costs):
         super().__init__()
         self.n_classes = penalty.n_classes
         self.most = int(np.diff(penalty.starts).max())  # rules in the longest row
-        self.single = self.n_classes > EXACT_CLASSES or _is_single(penalty.default, penalty.costs)
-        for name in ("default", "starts", "true", "predicted", "costs", "excess"):
+        default = penalty.open_default
+        self.single = self.n_classes > EXACT_CLASSES or _is_single(default, penalty.costs)
+        self._hold("default", default)
+        for name in ("starts", "true", "predicted", "costs", "excess"):
             self._hold(name, getattr(penalty, name))
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
@@ -105,16 +106,18 @@ class TreeCosts(Costs):
 
     def __init__(self, penalty: TreePenalty) -> None:
         super().__init__()
-        layout = penalty.layout
+        layout, (path, starts) = penalty.layout, penalty.paths
         self.n_classes, self.n_nodes = penalty.n_classes, len(layout.ends)
-        self.deepest = int(np.diff(layout.starts).max())  # parting nodes on the longest path
+        self.deepest = int(np.diff(starts).max())  # parting nodes on the longest path
         self.single = self.n_classes > EXACT_CLASSES or (
             _is_single(penalty.height_costs) and bool((penalty.row_scale == 1.0).all())
         )
-        for field in dataclasses.fields(layout):
-            array = getattr(layout, field.name)
-            # The one index that is read for every class of every example is held small.
-            self._hold(field.name, array.astype(np.int32) if field.name == "parents" else array)
+        for name in ("slots", "first", "last", "ends", "steps", "parent_costs"):
+            self._hold(name, getattr(layout, name))
+        # The one index that is read for every class of every example is held small.
+        self._hold("parents", layout.parents.astype(np.int32))
+        self._hold("path", path)
+        self._hold("starts", starts)
         self._hold("row_scale", penalty.row_scale)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:

@@ -39,8 +39,8 @@ class TreeLayout:
     first, last (m,): slots below each node, first <= slot < last
     ends (m,): one past the last parting node below each node
     steps (m,): cost at the parting node above, minus cost at the node
+    upper (m,): the parting node above each node; -1 for the topmost
     parents (k,), parent_costs (k,): the nearest node above each class, and the cost there
-    path (P,), starts (k + 1,): the nodes above class i are path[starts[i] : starts[i + 1]]
     """
 
     slots: IntArray
@@ -48,10 +48,9 @@ class TreeLayout:
     last: IntArray
     ends: IntArray
     steps: FloatArray
+    upper: IntArray
     parents: IntArray
     parent_costs: FloatArray
-    path: IntArray
-    starts: IntArray
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -101,13 +100,14 @@ class TreePenalty(Penalty):
         return type(self), (self.hierarchy, self.height_costs, self.row_scale)
 
     def matrix(self) -> FloatArray:
-        lay, matrix = self.layout, np.zeros((self.n_classes, self.n_classes))
+        lay, (path, starts) = self.layout, self.paths
+        matrix = np.zeros((self.n_classes, self.n_classes))
         costs = self.height_costs[self.hierarchy.heights[self._parting]]
         slot = np.argsort(lay.slots)
-        for i, (begin, end) in enumerate(itertools.pairwise(lay.starts)):
+        for i, (begin, end) in enumerate(itertools.pairwise(starts)):
             # The nodes above a class are intervals of slots, each inside the next; the costs
             # change where they begin and end.
-            nodes = lay.path[begin:end]
+            nodes = path[begin:end]
             own = slot[i : i + 1]
             cuts = np.concatenate([lay.first[nodes[::-1]], own, own + 1, lay.last[nodes]])
             steps = np.concatenate([costs[nodes[::-1]], [0.0], costs[nodes]])
@@ -146,18 +146,27 @@ class TreePenalty(Penalty):
             self.height_costs[hierarchy.heights[nodes]], 0.0
         )  # [-1]: above the topmost
         parents = nearest[hierarchy.class_nodes]
-        path, starts = paths(parents, upper)
         return TreeLayout(
             slots=np.argsort(hierarchy.class_nodes),
             first=first[nodes],
             last=last[nodes],
             ends=np.searchsorted(nodes, nodes + hierarchy.sizes[nodes]),
             steps=costs[upper] - costs[:-1],
+            upper=upper,
             parents=parents,
             parent_costs=costs[parents],
-            path=path,
-            starts=starts,
         )
+
+    @cached_property
+    def paths(self) -> tuple[IntArray, IntArray]:
+        """path (P,), starts (k + 1,): the nodes above class i are path[starts[i] : starts[i + 1]].
+
+        For whole rows of A. In a chain, P is half of k x k.
+        """
+        found = paths(self.layout.parents, self.layout.upper)
+        for array in found:
+            array.flags.writeable = False
+        return found
 
     @cached_property
     def _row_greatest(self) -> FloatArray:
