@@ -19,7 +19,7 @@ from tests.lab.test_store import (
 )
 
 from untrue.lab.merging import Merged, merge
-from untrue.lab.records import Decision, PenaltySpec, RunResult, Sweep
+from untrue.lab.records import Decision, PenaltySpec, RunResult, Start, Sweep
 from untrue.lab.store import FILE, Store
 from untrue.storage import StorageError, locked
 
@@ -169,6 +169,54 @@ def test_comparisons_by_zones_of_other_sizes_are_refused(tmp_path: Path) -> None
             store.add(run)
     with pytest.raises(StorageError, match=r"compare/tiny in .* was judged by other costs"):
         merge(places, tmp_path / "out")
+
+
+def test_a_sweep_trained_in_another_way_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    """A report would take the mean of both, or show one of two runs of the same repetition."""
+    longer = dataclasses.replace(CONFIG.setup.training, epochs=CONFIG.setup.training.epochs + 1)
+    other_setup = dataclasses.replace(CONFIG.setup, training=longer)
+    treated = dataclasses.replace(
+        CONFIG, loss="bilinear", alpha=0.5, penalty=PenaltySpec("zone", 1.0, 0.0, ((0, 1),), "rows")
+    )
+    cut = dataclasses.replace(CONFIG, small_classes=(0,), small_count=5)
+    assert treated.penalty is not None
+    scaled = dataclasses.replace(treated.penalty, normalization="max")
+    for number, (here, there) in enumerate(
+        (
+            (CONFIG, dataclasses.replace(CONFIG, seed=1, setup=other_setup)),
+            (treated, dataclasses.replace(treated, penalty=scaled)),
+            (cut, dataclasses.replace(cut, small_classes=(1,))),
+        )
+    ):
+        places = [
+            directory(tmp_path / f"{number}{name}", dataclasses.replace(RESULT, config=config))
+            for name, config in (("a", here), ("b", there))
+        ]
+        with pytest.raises(StorageError, match=r"masked-zone/tiny in .*a and .*b was trained in"):
+            merge(places, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_starts_alone_and_what_continued_from_others_are_one_sweep(tmp_path: Path) -> None:
+    """Stopped while it trained its starts, a sweep does not know yet what continues from them."""
+    whole = dataclasses.replace(CONFIG, keep_weights=True)
+    short = dataclasses.replace(CONFIG.setup.training, epochs=CONFIG.setup.training.epochs + 1)
+    start = Start(whole.run_id, whole.setup.training.epochs)
+    warm = dataclasses.replace(
+        CONFIG, setup=dataclasses.replace(CONFIG.setup, training=short), start=start
+    )
+    finished = directory(
+        tmp_path / "a", *(dataclasses.replace(RESULT, config=config) for config in (whole, warm))
+    )
+    stopped = directory(
+        tmp_path / "b", dataclasses.replace(RESULT, config=dataclasses.replace(whole, seed=1))
+    )
+    with Store.write(stopped) as store:
+        (sweep,) = store.sweeps()
+        store.add_sweep(dataclasses.replace(sweep, expected=2))
+    assert merge([finished, stopped], tmp_path / "out").added == 3
 
 
 def judged_by(inside: float, *, seed: int, cells: tuple[tuple[int, int], ...]) -> RunResult:

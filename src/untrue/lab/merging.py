@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from untrue.lab.records import PenaltySpec, RunResult, Sweep
+from untrue.lab.records import RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.storage import StorageError, locked
 
@@ -33,8 +33,8 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
     A finished run takes the place of one that failed; one that is there, and came out the same,
     gets the weights, test probabilities and decisions it lacks. Sweeps of the same name become one,
     with the runs of all.
-    Nothing is copied where two directories used other files of a data set, or other costs for
-    sweeps of the same name.
+    Nothing is copied where two directories used other files of a data set, or where sweeps of the
+    same name have other costs or were trained in another way.
 
     results_only: without weights and test probabilities, which are most of the bytes. Such runs can
         be reported and completed by others. Where weights are to be kept, or other costs to be
@@ -43,10 +43,10 @@ def merge(sources: Sequence[str | Path], out: str | Path, *, results_only: bool 
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.read(source)) for source in sources]
         _check_same_data(sources, stores)
-        _check_same_costs(sources, stores)
+        _check_same_sweeps(sources, stores)
         opened.enter_context(locked(out))
         target = opened.enter_context(Store.write(out))
-        _check_same_costs([out, *sources], [target, *stores])
+        _check_same_sweeps([out, *sources], [target, *stores])
         for store in stores:
             for info in store.datasets():
                 target.add_dataset(info)
@@ -71,25 +71,48 @@ def _check_same_data(sources: Sequence[str | Path], stores: Sequence[Store]) -> 
                 )
 
 
-def _check_same_costs(places: Sequence[str | Path], stores: Sequence[Store]) -> None:
-    """Before a run is written: sweeps of one name judge by the same costs, or means mix them."""
-    seen: dict[str, tuple[set[tuple[PenaltySpec, int]], str | Path]] = {}
+def _check_same_sweeps(places: Sequence[str | Path], stores: Sequence[Store]) -> None:
+    """Before a run is written: sweeps of one name were made alike, or a report's means mix them."""
+    seen: dict[tuple[str, str], tuple[set[object], str | Path]] = {}
     for place, store in zip(places, stores, strict=True):
         for sweep in store.sweeps():
-            # Zones are drawn for each repetition; what a mistake in them costs is not. Their size
-            # is an axis of the experiments, but all settings of a comparison have the same.
-            sized = sweep.experiment == "compare"
-            stated = {
-                (dataclasses.replace(spec, cells=()), spec.zone_size if sized else 0)
-                for config in sweep.configs
-                for spec in config.score_on
-            }
-            costs, first = seen.setdefault(sweep.name, (stated, place))
-            if stated and costs and stated != costs:
-                raise StorageError(
-                    f"{sweep.name} in {first} and {place} was judged by other costs; merge them "
-                    "into two directories."
-                )
+            for how, stated in _made(sweep).items():
+                known, first = seen.setdefault((sweep.name, how), (stated, place))
+                if stated != known:
+                    raise StorageError(
+                        f"{sweep.name} in {first} and {place} was {how}; merge them into two "
+                        "directories."
+                    )
+
+
+def _made(sweep: Sweep) -> dict[str, set[object]]:
+    """What the runs of a sweep share, each with the words for a sweep that has it otherwise."""
+    configs = sweep.configs
+    # Zones are drawn for each repetition; what a mistake in them costs is not. Their size is an
+    # axis of the experiments, but all settings of a comparison have the same.
+    sized = sweep.experiment == "compare"
+    costs: set[object] = {
+        (dataclasses.replace(spec, cells=()), spec.zone_size if sized else 0)
+        for config in configs
+        for spec in config.score_on
+    }
+    # A plan that waits for its starts does not say yet how the others are trained.
+    starts = {config.start.run_id for config in configs if config.start is not None}
+    whole = len(configs) >= sweep.expected
+    setups: set[object] = {
+        (config.setup, config.start and config.start.epochs)
+        for config in configs
+        if whole and config.run_id not in starts
+    }
+    norms: set[object] = {config.penalty.normalization for config in configs if config.penalty}
+    small: set[object] = {config.small_classes for config in configs if config.small_classes}
+    found = {
+        "judged by other costs": costs,
+        "trained in another way (epochs, network or other options)": setups,
+        "trained in another way (normalization of the penalty)": norms,
+        "trained in another way (classes that were cut)": small,
+    }
+    return {how: stated for how, stated in found.items() if stated}
 
 
 def _copied(source: Store, target: Store, results_only: bool) -> int:
