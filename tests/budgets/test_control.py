@@ -258,6 +258,7 @@ def test_too_few_examples_are_said_with_what_it_would_take(pool) -> None:
     ("budgets", "message"),
     [
         (["tumour->benign <= 0%"], "no number of examples can show that something never happens"),
+        (["tumour->benign <= 1e-8%"], "29,957,322,735 are needed there, about 33,000,000,000 in"),
         (
             ["*->benign <= 3%", "benign->* <= 3%"],
             "where at most .* would show it; a better model or a higher limit is needed",

@@ -108,10 +108,11 @@ def most_errors(of: IntArray, limit: float, alpha: float) -> IntArray:
 
 
 def more_errors(most: IntArray, of: IntArray, rates: FloatArray) -> FloatArray:
-    """Chance of more than `most` errors in `of` examples."""
-    return np.asarray(special_functions().bdtrc(most, of, rates))
+    """Chance of more than `most` errors in `of` examples; these may be more than 2^31."""
+    beta = special_functions().betainc(most + 1.0, of - most, rates)
+    return np.where(most < of, beta, 0.0)
 
 
 def rate_with_chance(most: int, of: int, chance: float) -> float:
     """The error rate under which more than `most` errors in `of` examples have this chance."""
-    return 1.0 if most >= of else float(special_functions().bdtri(most, of, 1.0 - chance))
+    return 1.0 if most >= of else float(special_functions().betaincinv(most + 1, of - most, chance))
