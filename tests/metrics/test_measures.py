@@ -192,6 +192,13 @@ def test_a_free_answer_is_free_whatever_the_rounding() -> None:
         assert metrics.adjusted_expected_cost(cm, penalty) == math.inf
 
 
+def test_the_best_constant_answer_is_not_free_beside_costs_that_are_far_greater() -> None:
+    penalty = Penalty.from_matrix([[0.0, 1.0, 1e14], [1e14, 0.0, 1e14], [1e14, 1.0, 0.0]])
+    cm = [[5, 1, 0], [0, 0, 0], [0, 1, 5]]
+    assert metrics.adjusted_expected_cost(cm, penalty) == pytest.approx(2 / 12)
+    assert metrics.summary(cm, penalty=penalty).adjusted_expected_cost == pytest.approx(2 / 12)
+
+
 def test_the_best_constant_answer_has_adjusted_cost_one() -> None:
     penalty = PENALTIES["dense"]
     counts = np.array([5, 1, 7, 2, 9])

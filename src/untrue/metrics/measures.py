@@ -255,11 +255,14 @@ def best_constant_cost(class_counts: FloatArray, penalty: Penalty) -> FloatArray
     check_n_classes(penalty.n_classes, class_counts.shape[1], "penalty")
     total = class_counts.sum(axis=1, keepdims=True)
     frequencies = class_counts / np.where(total > 0, total, 1.0)
-    costs = np.asarray(penalty.expected(frequencies), dtype=np.float64)
-    least = costs.min(axis=1)
-    # A free answer must come out as exactly 0, also where the costs are differences of large sums.
-    least[least <= 1e-12 * costs.max(axis=1)] = 0.0
-    return np.where(total[:, 0] > 0, least, np.nan)
+    best = np.asarray(penalty.expected(frequencies)).argmin(axis=1)
+    least = np.full(len(best), np.nan)
+    # From the costs themselves: expected ones may be differences of large sums, in which a free
+    # answer is not exactly 0.
+    for answer in np.unique(best).tolist():
+        own = (best == answer) & (total[:, 0] > 0)
+        least[own] = frequencies[own] @ penalty.cost(np.arange(penalty.n_classes), answer)
+    return least
 
 
 def mistake_severity(cm: ConfusionLike, hierarchy: Hierarchy) -> float:
