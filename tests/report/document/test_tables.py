@@ -12,6 +12,7 @@ from rich.console import Console
 
 from untrue.errors import ArgumentError
 from untrue.metrics import Interval
+from untrue.report.document.styles import number
 from untrue.report.document.tables import Column, Table
 
 NAMES = ("<b>bold</b>", "a|b *c* _d_", "[red]x[/red]")
@@ -36,6 +37,15 @@ def test_cells_are_shown_as_people_read_them() -> None:
     ]
     assert Column("d", "+.2f").shown(Interval(-1.0, -1.5, -0.5, 0.95)) == "-1.00 ± 0.50"
     assert Column("d", ".2f").shown(math.nan) == "-"
+
+
+def test_large_numbers_have_no_exponent() -> None:
+    assert [number(value) for value in (999.4, 999.7, -999.9, 1e6)] == [
+        *("999", "1,000", "-1,000", "1,000,000")
+    ]
+    assert Column("cost", ".3g").shown(1234.56) == "1,235"
+    assert Column("cost", "+.3g").shown(Interval(-1234.5, -1334.5, -1134.5, 0.95)) == "-1,234 ± 100"
+    assert Column("cost", ".3g").shown(12.34) == "12.3"
 
 
 class Cells(HTMLParser):

@@ -10,9 +10,11 @@ import pyarrow.parquet
 import pytest
 
 from untrue import Hierarchy, Penalty
+from untrue.metrics import Interval
 from untrue.report.document.page import render
+from untrue.report.document.styles import number
 from untrue.report.own import audit as audit_page
-from untrue.report.own.measures import costliest, zone_words
+from untrue.report.own.measures import costliest, signed, zone_words
 from untrue.tools.auditing.audit import AuditResult, audit
 
 
@@ -61,6 +63,28 @@ def test_wild_probabilities_are_called_so(tmp_path: Path) -> None:
     flat = audited(tmp_path, mild, *drawn(3, 1500, sharpness=0.02, doubt=0.1))
     assert "raises the cost: the probabilities are misleading" in audit_page.decision_sentence(flat)
     assert "less sure than it could be" in audit_page.reliability_figure(flat).see
+
+
+def test_costs_in_thousands_are_written_out(tmp_path: Path) -> None:
+    probs, true = drawn(3, 300)
+    found = audited(tmp_path, Penalty.from_rules(["a", "b", "c"], {}, default=4321.0), probs, true)
+    tables = (audit_page.summary_table(found), audit_page.decision_table(found))
+    assert all(
+        "e+" not in cell for table in tables if table for row in table.shown() for cell in row
+    )
+    assert number(found.summary.expected_cost) in tables[0].to_markdown()  # type: ignore[arg-type]
+    change = Interval(-1234.5, -1400.0, 15.0, 0.95)
+    assert signed(change) == "-1,234 [-1,400, +15]"
+    assert signed(change, digits="+.2g") == "-1,234 [-1,400, +15]"
+
+
+def test_a_model_that_is_as_sure_as_it_is_right_is_neither_too_sure_nor_too_careful(
+    tmp_path: Path,
+) -> None:
+    true = np.array([0, 1, 2] * 20)
+    found = audited(tmp_path, COSTS, np.eye(3)[true], true)
+    assert "confidence equals accuracy. This model is" in audit_page.reliability_figure(found).see
+    assert "sure" not in audit_page.reliability_figure(found).see
 
 
 def test_costs_that_are_all_alike_put_every_error_in_the_zone_and_change_nothing(

@@ -66,11 +66,17 @@ def number(value: float) -> str:
     >>> [number(v) for v in (12.0, 1234.5, 0.8333, 12.41, 0.00012, float("nan"))]
     ['12', '1,234', '0.833', '12.4', '0.00012', '-']
     """
-    if not math.isfinite(value):
-        return "-"
-    if float(value).is_integer() or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return written(value, ".3g") if math.isfinite(value) else "-"
+
+
+def written(value: float, form: str) -> str:
+    """As `format`, but large numbers have all their digits and no exponent.
+
+    >>> written(1234.5, ".3g"), written(-1234.5, "+.3g"), written(0.5, "+.3g")
+    ('1,234', '-1,234', '+0.5')
+    """
+    text = format(value, form)
+    return format(value, "+,.0f" if form.startswith("+") else ",.0f") if "e+" in text else text
 
 
 def check_see(title: str, see: str) -> None:

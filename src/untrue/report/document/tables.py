@@ -18,6 +18,7 @@ from untrue.errors import ArgumentError
 from untrue.input_files import visible
 from untrue.metrics import Interval
 from untrue.report.document.prose import prose
+from untrue.report.document.styles import written
 
 Cell: TypeAlias = str | int | float | Interval | None
 NOTHING = "-"
@@ -44,11 +45,11 @@ class Column:
                 return value
             below, above = cell.value - cell.low, cell.high - cell.value
             if math.isclose(below, above, rel_tol=1e-6, abs_tol=1e-12):
-                return f"{value} ± {format(above, self.format.replace('+', ''))}"
+                return f"{value} ± {written(above, self.format.replace('+', ''))}"
             return f"{value} [{self.shown(cell.low)}, {self.shown(cell.high)}]"
         if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
             return NOTHING
-        return cell if isinstance(cell, str) else format(cell, self.format)
+        return cell if isinstance(cell, str) else written(cell, self.format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from untrue.tools.auditing.audit import AuditResult
 from untrue.tools.auditing.examples import CellExamples
 
 MOST_CONFUSIONS = 10
+# A calibration error of so many points is shown as 0.0.
+EVEN = 0.05
 
 
 def summary_table(found: AuditResult) -> Table:
@@ -240,10 +242,12 @@ def reliability_figure(found: AuditResult) -> Curves:
     bins = found.calibration or ()
     ece = 100 * (found.summary.ece or 0.0)
     sure = sum(b.count * (b.confidence - b.accuracy) for b in bins)
-    which = "too sure of itself" if sure > 0 else "less sure than it could be"
+    which = "is too sure of itself" if sure > 0 else "is less sure than it could be"
+    if ece < EVEN:
+        which = "is on it"
     return Curves(
         "Calibration: confidence against accuracy",
-        f"On the dashed line confidence equals accuracy. This model is {which}; the mean gap (the "
+        f"On the dashed line confidence equals accuracy. This model {which}; the mean gap (the "
         f"calibration error) is {ece:.1f} points.",
         Axis("greatest probability (%)", from_zero=True),
         Axis("right answers (%)", from_zero=True),

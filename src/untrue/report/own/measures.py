@@ -13,7 +13,7 @@ from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.metrics import Cells, Interval, Summary
 from untrue.penalty import FormulaPenalty
 from untrue.report.document.page import Section
-from untrue.report.document.styles import number
+from untrue.report.document.styles import number, written
 from untrue.report.document.tables import Column, Table
 from untrue.tools.reading.row_costs import formulas_in_words
 
@@ -93,7 +93,7 @@ def with_interval(measure: Measure, value: float | Interval) -> str:
 def signed(value: Interval, factor: float = 1.0, digits: str = "+.3g") -> str:
     """A difference with its sign: '-0.41 [-0.52, -0.30]'."""
     middle, low, high = (
-        format(part * factor, digits) for part in (value.value, value.low, value.high)
+        written(part * factor, digits) for part in (value.value, value.low, value.high)
     )
     return f"{middle} [{low}, {high}]"
 

@@ -17,6 +17,8 @@ from untrue.tools.penalty_templates import Suggestion
 # A page with more cells than this takes a browser long to draw.
 MOST_CLASSES = 200
 LISTED = 20
+# How a cost is shown in a column.
+COST = ".3g"
 
 
 def cost_tables(penalty: Penalty, *, width: int = 10**6) -> tuple[Table, ...]:
@@ -35,12 +37,11 @@ def cost_tables(penalty: Penalty, *, width: int = 10**6) -> tuple[Table, ...]:
 def _matrix_table(penalty: Penalty, names: list[str]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for i, row in enumerate(penalty.matrix().tolist()):
-        cells = [None if i == j else number(cost) for j, cost in enumerate(row)]
-        rows.append((penalty.classes[i], *cells))
+        rows.append((penalty.classes[i], *(None if i == j else c for j, c in enumerate(row))))
     return Table(
         "Cost of predicting the column when the truth is the row",
         "A right answer is free.",
-        (Column("truth"), *(Column(name) for name in names)),
+        (Column("truth"), *(Column(name, COST) for name in names)),
         tuple(rows),
     )
 
@@ -53,17 +54,17 @@ def _costliest_table(penalty: Penalty) -> Table:
     matrix = penalty.matrix()
     order = np.argsort(-matrix, axis=None, kind="stable")[:LISTED]
     rows: list[tuple[Cell, ...]] = [
-        (penalty.classes[i], penalty.classes[j], number(float(matrix[i, j])))
+        (penalty.classes[i], penalty.classes[j], float(matrix[i, j]))
         for i, j in zip(*(part.tolist() for part in np.unravel_index(order, (k, k))), strict=True)
         if matrix[i, j] > 0
     ]
     off = off_diagonal(matrix)
-    least = float(off.min(initial=np.inf)) if off.size else 0.0
-    at_least = int((off == least).sum())
+    least = float(off.min()) if off.size else 0.0
+    at_least = f"{int((off == least).sum()):,} kinds cost the least, {number(least)}"
     return Table(
         f"The {len(rows)} costliest of {k * (k - 1):,} kinds of mistake",
-        f"{at_least:,} kinds cost the least, {number(least)}; --html shows the whole matrix.",
-        (Column("true"), Column("predicted"), Column("cost")),
+        f"{at_least}{'; --html shows the whole matrix' if k <= MOST_CLASSES else ''}.",
+        (Column("true"), Column("predicted"), Column("cost", COST)),
         tuple(rows),
     )
 
@@ -93,23 +94,21 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
                 (
                     Column("true"),
                     Column("predicted"),
-                    Column("cost"),
-                    Column("the other way round"),
+                    Column("cost", COST),
+                    Column("the other way round", COST),
                 ),
                 tuple(
-                    (pair.true, pair.predicted, number(pair.there), number(pair.back))
-                    for pair in found.asymmetric
+                    (pair.true, pair.predicted, pair.there, pair.back) for pair in found.asymmetric
                 ),
             )
         )
-    shown = found.constant[:5]
     tables.append(
         Table(
             "What a constant answer would cost",
             "Mean cost of always predicting one class, when all classes are equally frequent. A "
             "useful model costs less than the first.",
-            (Column("always predicting"), Column("costs")),
-            tuple((name, number(cost)) for name, cost in shown),
+            (Column("always predicting"), Column("costs", COST)),
+            found.constant[:5],
         )
     )
     return tuple(tables)
@@ -118,7 +117,7 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
 def suggestion_table(found: Suggestion) -> Table:
     """Where the cost of the counted errors lies under a suggested penalty."""
     rows: list[tuple[Cell, ...]] = [
-        (row.true, row.predicted, row.count, number(row.cost), 100 * row.cost / found.total_cost)
+        (row.true, row.predicted, row.count, row.cost, 100 * row.cost / found.total_cost)
         for row in found.costliest
     ]
     return Table(
@@ -128,7 +127,7 @@ def suggestion_table(found: Suggestion) -> Table:
             Column("true"),
             Column("predicted"),
             Column("times", ",d"),
-            Column("cost"),
+            Column("cost", COST),
             Column("of all cost (%)", ".0f"),
         ),
         tuple(rows),

@@ -12,7 +12,7 @@ from untrue.losses.registry import style_of
 from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busiest
 from untrue.report.document.figures import Axis, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
-from untrue.report.document.styles import LEAST_COST_STYLE
+from untrue.report.document.styles import LEAST_COST_STYLE, number
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.own.control import tested_path
 from untrue.report.own.measures import FULL_MATRIX, by_columns, dense_counts, outlined, signed
@@ -107,7 +107,7 @@ def _short(verdict: Verdict) -> str:
     if not verdict.of:
         return "no example"
     if verdict.budget.kind == "cost":
-        return f"{verdict.rate:.3g} (≤ {verdict.upper:.3g})"
+        return f"{number(verdict.rate)} (≤ {number(verdict.upper)})"
     return (
         f"{verdict.errors:,} of {verdict.of:,}, {100 * verdict.rate:.2f} % "
         f"(≤ {100 * verdict.upper:.2f} %)"
@@ -122,13 +122,13 @@ def _verdict(verdict: BudgetVerdict, kept: bool) -> str:
 def steps(found: TuneResult) -> tuple[str, ...]:
     """What was tried, in order, and why the search continued, one sentence per step."""
     parts = []
-    for number, step in enumerate(found.steps, start=1):
+    for place, step in enumerate(found.steps, start=1):
         many = (
             f" ({len(step.trials)} settings, the closest of them)" if len(step.trials) > 1 else ""
         )
-        here = number - 1 == found.step
+        here = place - 1 == found.step
         end = " The held-out part tested the rules of this model." if here else ""
-        parts.append(f"{number}. {step.title}{many}: {step.finding}.{end}")
+        parts.append(f"{place}. {step.title}{many}: {step.finding}.{end}")
     return (*parts, f"It ended because {found.stopped}.")
 
 
