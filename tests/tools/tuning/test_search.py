@@ -139,3 +139,13 @@ def test_no_trials_and_no_time_end_with_the_closest() -> None:
     closer = found(Answers({0.0: 50, 0.3: 40, 0.6: 45, 0.9: 50}, last=6))
     assert not closer.likely
     assert closer.chosen.recipe.alpha == 0.3
+
+
+def test_a_held_out_part_that_is_too_small_is_why_the_search_ended() -> None:
+    # The plain model makes no error at all, and still nothing can be shown.
+    budgets = resolve_all("tumour->benign <= 1%", COSTS)
+    judge = Judge(TRUE, COSTS, budgets, 100, (False,), 0.95, None)
+    result = search(Answers({0.0: 0}), judge, losses=("bilinear",), trials=8)  # type: ignore[arg-type]
+    assert result.stopped.startswith("the held-out part is too small to show the budgets")
+    assert not result.likely
+    assert result.trained == 0

@@ -114,11 +114,12 @@ def search(
     log.plain = judge.plain_accuracy(probs)
     best = _decisions(log, probs)
     trained, stopped = 0, "a setting is likely to be shown"
-    if best is None and not all(judge.provable):
+    provable = all(judge.provable)
+    if not provable:
         stopped = "the held-out part is too small to show the budgets, whatever is trained"
     elif best is None:
         best, trained, stopped = _training(log, trainer, losses, trials)
-    likely = best is not None
+    likely = best is not None and provable
     if best is None:
         best = min((candidate for candidate, _ in log.candidates), key=judge.hope)
     # A candidate that was looked at in several steps was chosen in the last of them.
