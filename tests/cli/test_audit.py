@@ -139,7 +139,8 @@ HEADER = "truth,prob_healthy,prob_benign,prob_tumour\nhealthy,.5,.5,0\n"
         ),
         (
             "truth,predicted\nhealthy,healthy\n,benign\n",
-            "p.csv: data row 2, column 'truth', is empty; expected a label.",
+            "p.csv: data row 2, column 'truth', is empty; expected a label. Without one: 1 of 2 "
+            "rows; remove such rows, or fill them in.",
         ),
         ("truth,predicted\n", "p.csv has a header (truth, predicted) but no rows."),
         ("", "p.csv is empty: the first line must be a header with column names."),
@@ -201,6 +202,7 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
     [
         (["no.csv"], "There is no file no.csv."),
         (["costs.toml"], "costs.toml is not a table: its name must end in .csv, .csv.gz"),
+        (["book.xlsx"], "It is a spreadsheet: save the sheet with the data as CSV (UTF-8)."),
         (["p.csv", "--truth", "trut"], "p.csv has no column 'trut'; did you mean 'truth'?"),
         (["p.csv", "--probs", "q_"], "p.csv has no column 'q_healthy' for class 'healthy'"),
         (["p.csv", "--probs", "truth,predicted"], "one column for each of the 3 classes"),

@@ -133,7 +133,8 @@ FIT = ["wine.csv", "--target", "wine", "--penalty", "costs.toml"]
         ),
         (
             ["wine.csv", "--target", "colour", "--penalty", "costs.toml"],
-            "wine.csv: data row 1, column 'colour', is empty; expected a label.",
+            "wine.csv: data row 1, column 'colour', is empty; expected a label. Without one: "
+            "11 of 178 rows; remove such rows, or fill them in.",
         ),
         (
             ["wine.csv", "--target", "wine", "--image-size", "5"],

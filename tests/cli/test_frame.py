@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -104,6 +106,11 @@ def test_the_installed_program_is_the_same() -> None:
         (["data", "nix"], "error: No such command 'nix'. (see `untrue data --help`)"),
         (["data", "get"], "error: Missing argument 'name'. (see `untrue data get --help`)"),
         (["data", "list", "-x"], "error: No such option: -x (see `untrue data list --help`)"),
+        (
+            ["compare", "my.csv", "--out", "x"],
+            "error: Got unexpected extra argument(s) (my.csv); the data of this command come with "
+            "--data (see `untrue compare --help`)",
+        ),
     ],
 )
 def test_misuse_is_one_line_and_code_2(words: list[str], line: str) -> None:
@@ -119,6 +126,25 @@ def test_our_errors_and_the_systems_are_one_line_and_code_2() -> None:
     done = run_untrue("data", "get", "mnist", "--data-dir", "/dev/null/x")
     assert done.returncode == 2
     assert done.stderr == "error: Not a directory (/dev/null/x/mnist)\n"
+
+
+def test_a_full_disk_is_an_error_with_a_way_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The system's error about a full disk names no file.
+    monkeypatch.chdir(tmp_path)
+    real = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        real(path, content[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert cli.exit_code(["penalty", "new", "--classes", "a,b", "--out", "costs.toml"]) == 2
+    assert capsys.readouterr().err == (
+        "error: No space left on device: free some, or write to another disk.\n"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_group_without_a_subcommand_shows_its_help() -> None:
@@ -161,7 +187,7 @@ def one_and_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("one x", 2, "", "error: Invalid value for 'number': "),
         ("one 0", 2, "", "error: Line one and two.\n"),
         ("one 1", 130, "", "interrupted\n"),
-        ("one 2", 2, "", "error: No space left on device (out/runs.db)\n"),
+        ("one 2", 2, "", "error: No space left on device (out/runs.db): free some"),
         ("two a", 0, "a\n", ""),
         ("two b", 0, "b\n", ""),
         ("none", 2, "", "error: No such command 'none'."),

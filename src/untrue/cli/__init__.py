@@ -18,6 +18,7 @@ dropped, and exit code 3 says so when the disk is full or broken (a reader that 
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
 import re
@@ -166,7 +167,7 @@ def exit_code(arguments: list[str]) -> int:
             raise
         return complain('this needs torch, which is missing: pip install "untrue[torch]".')
     except OSError as error:
-        return complain(" ".join(filter(None, [error.strerror or str(error), place(error)])))
+        return complain(system_line(error))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -196,13 +197,23 @@ def complain(message: str) -> int:
     return 2
 
 
-def place(error: OSError) -> str:
-    return f"({error.filename})" if error.filename else ""
+def system_line(error: OSError) -> str:
+    """What the system says, about which file, and the way out of a full disk."""
+    place = f"({error.filename})" if error.filename else ""
+    line = " ".join(filter(None, [error.strerror or str(error), place]))
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{line}: free some, or write to another disk." if full else line
 
 
 def usage_line(error: Any) -> str:
-    path = error.ctx.command_path if error.ctx is not None else "untrue"
-    return f"{error.format_message()} (see `{path} --help`)"
+    context = error.ctx
+    path = context.command_path if context is not None else "untrue"
+    message = error.format_message()
+    # What most commands take as an argument is an option of some.
+    has_option = context is not None and any("--data" in p.opts for p in context.command.params)
+    if has_option and "unexpected extra argument" in message:
+        message += "; the data of this command come with --data"
+    return f"{message} (see `{path} --help`)"
 
 
 def one_line_warning(

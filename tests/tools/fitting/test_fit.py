@@ -262,6 +262,11 @@ def test_other_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "d.pkl").write_bytes(b"")
     with pytest.raises(DataError, match="neither a table"):
         open_source(tmp_path / "d.pkl")
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    with pytest.raises(
+        DataError, match=r"It is a spreadsheet: save the sheet with the data as CSV"
+    ):
+        open_source(tmp_path / "book.xlsx")
     with pytest.raises(DataError, match="There is no file or folder"):
         open_source(tmp_path / "nowhere")
 

@@ -100,6 +100,13 @@ def test_text_in_a_column_of_numbers_is_reported_by_its_row(tmp_path: Path) -> N
         values(file, Schema(("age",), ()))
 
 
+def test_new_data_with_a_decimal_comma_are_told_the_way_out(tmp_path: Path) -> None:
+    file = open_table(write(tmp_path / "t.csv", "age;y\n35,5;a\n"), delimiter=";")
+    wanted = r"data row 1, column 'age': '35,5' is not a number\. Write numbers with a point"
+    with pytest.raises(DataError, match=wanted):
+        values(file, Schema(("age",), ()))
+
+
 def test_columns_that_a_model_needs_are_asked_for_by_name(tmp_path: Path) -> None:
     file = open_table(write(tmp_path / "t.csv", "Age,city\n1,a\n"))
     with pytest.raises(

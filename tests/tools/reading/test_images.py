@@ -139,7 +139,7 @@ def test_pixels_of_32_bits_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_image_is_named(tmp_path: Path) -> None:
     image(tmp_path / "cat/a.png")
     (tmp_path / "cat/notes.png").write_text("not an image")
-    with pytest.raises(DataError, match=r"notes\.png is not an image \(PNG, JPEG, .*; remove it"):
+    with pytest.raises(DataError, match=r"notes\.png is not an image \(PNG, JPEG, .*or remove it"):
         read_images(list_images(tmp_path).files, ImagePreprocessing(1, 8, 8))
 
 
@@ -148,8 +148,31 @@ def test_an_image_cut_short_is_named(tmp_path: Path) -> None:
     whole = tmp_path / "a.png"
     Image.fromarray(rng.integers(256, size=(64, 64), dtype=np.uint8)).save(whole)
     whole.write_bytes(whole.read_bytes()[:1500])
-    with pytest.raises(DataError, match=r"a\.png is not readable as a whole image"):
+    named = r"a\.png is not readable as a whole image \(.*\)\. Replace it, or remove it from"
+    with pytest.raises(DataError, match=named):
         read_images([whole], ImagePreprocessing(1, 8, 8))
+
+
+def test_all_files_that_cannot_be_read_are_counted_at_once(tmp_path: Path) -> None:
+    good = tmp_path / "good.png"
+    image(good)
+    bad = [tmp_path / f"{i}.png" for i in range(5)]
+    for path in bad:
+        path.write_text("not an image")
+    assert fit_images([*bad, good]).inputs == fit_images([good]).inputs
+    named = r"^5 of 6 files cannot be read: .*0\.png is not.* .*2\.png is .* 2 more cannot be read"
+    with pytest.raises(DataError, match=named):
+        read_images([*bad, good], ImagePreprocessing(1, 8, 8))
+    with pytest.raises(DataError, match=r"5 of 5 files cannot be read"):
+        fit_images(bad)
+
+
+def test_a_folder_that_only_unpacking_left_is_no_class(tmp_path: Path) -> None:
+    image(tmp_path / "cat/a.png")
+    image(tmp_path / "dog/a.png")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "__MACOSX/._a.png").write_text("")
+    assert set(list_classes(tmp_path).folders) == {"cat", "dog"}
 
 
 def test_folders_that_are_none_of_classes_are_refused(tmp_path: Path) -> None:
@@ -159,7 +182,7 @@ def test_folders_that_are_none_of_classes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least two classes; found 1"):
         list_classes(tmp_path)
     (tmp_path / "dog").mkdir()
-    with pytest.raises(DataError, match=r"The folder .*dog holds no images"):
+    with pytest.raises(DataError, match=r"The folder .*dog holds no images; put some into it, or"):
         list_classes(tmp_path)
     image(tmp_path / "loose.png")
     with pytest.raises(DataError, match=r"loose\.png lies beside the folders of classes"):

@@ -184,7 +184,9 @@ def _explained(message: str, names: Sequence[str]) -> str:
     name = f", column {names[int(column[1])]!r}" if column else ""
     value = re.search(r"invalid value '(.*)'", message)
     if value:
-        return f"{place}{name}: {value[1]!r} is not a number."
+        comma = re.fullmatch(r"\s*-?\d+,\d+\s*", value[1])
+        hint = " Write numbers with a point, not a comma." if comma else ""
+        return f"{place}{name}: {value[1]!r} is not a number.{hint}"
     if "UTF8" in message:
         return f"{place}{name}: the text is not UTF-8; save the file in that encoding."
     return f"{place}{name}: {message.strip().partition(chr(10))[0].rstrip('.')}"

@@ -21,10 +21,12 @@ from untrue.input_files import check_regular, reading, shown
 from untrue.optional import need
 
 # What operating systems leave in folders.
-NOT_OURS = {"thumbs.db", "desktop.ini"}
+NOT_OURS = {"thumbs.db", "desktop.ini", "__macosx"}
 # What people call the parts of a split.
 PARTS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing"}
 LOOKED_AT = 200
+# Files that an error names at most.
+NAMED = 3
 SMALLEST, LARGEST = 16, 64
 GREY = ("1", "L", "LA")
 DEEP = ("I", "F")  # modes of grey images with more than 8 bits: I, I;16, I;16B, F
@@ -103,7 +105,7 @@ def list_classes(root: Path) -> ImageFiles:
         check_entry(folder, inside=root)
         own = list(_files_below(folder))
         if not own:
-            raise DataError(f"The folder {folder} holds no images.")
+            raise DataError(f"The folder {folder} holds no images; put some into it, or remove it.")
         files += own
         folders += [folder.name] * len(own)
     _check_no_parts(root, entries)
@@ -150,13 +152,19 @@ def fit_images(files: Sequence[Path], *, size: int | None = None) -> ImagePrepro
     if size is not None and not 4 <= size <= 512:
         raise DataError(f"`image_size` must lie in 4..512 pixels; got {size}.")
     step = max(1, len(files) // LOOKED_AT)
-    edges, colour, white = [], False, 0
-    for file in files[::step]:
-        with _opened(file) as image, reading(file, "a whole image"):
-            edges.append(min(image.size))
-            if image.mode.startswith(DEEP):
-                white = max(white, int(_deep_values(image, file).max()))
-            colour = colour or (image.mode not in GREY and not image.mode.startswith(DEEP))
+    looked_at = files[::step]
+    edges, colour, white, errors = [], False, 0, list[DataError]()
+    for file in looked_at:
+        try:
+            with _opened(file) as image, reading(file, "a whole image"):
+                if image.mode.startswith(DEEP):
+                    white = max(white, int(_deep_values(image, file).max()))
+                colour = colour or (image.mode not in GREY and not image.mode.startswith(DEEP))
+                edges.append(min(image.size))
+        except DataError as error:  # `read_images` names all such files
+            errors.append(error)
+    if not edges:
+        raise _unreadable(errors, len(looked_at))
     edge = size or int(np.clip(np.median(edges), SMALLEST, LARGEST))
     return ImagePreprocessing(3 if colour else 1, edge, edge, white or MOST_WHITE)
 
@@ -167,23 +175,16 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
     pixels = np.empty(
         (len(files), preprocessing.channels, preprocessing.height, preprocessing.width), np.uint8
     )
-    pil = need("PIL.Image", "Reading images")
-    vanished = list[Path]()
+    vanished, errors = list[Path](), list[DataError]()
     for i, file in enumerate(files):
-        with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
-            warnings.simplefilter("ignore")  # about damage that does not matter, as in EXIF
-            # Pillow cuts what is above 255; the range is kept by scaling.
-            if image.mode.startswith(DEEP):
-                scaled = _deep_values(image, file) * np.float32(255 / preprocessing.white)
-                image = pil.fromarray(scaled.clip(0, 255).astype(np.uint8))
-            ready = _on_white(image).convert("RGB" if preprocessing.channels == 3 else "L")
-            ready = ready.resize(
-                (preprocessing.width, preprocessing.height), pil.Resampling.BILINEAR
-            )
-            array = np.asarray(ready, dtype=np.uint8)
-            pixels[i] = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
-            if array.min() == 255 and _partly_transparent(image):
-                vanished.append(file)
+        try:
+            pixels[i], is_white = _read(file, preprocessing)
+        except DataError as error:
+            errors.append(error)
+        else:
+            vanished += [file] * is_white
+    if errors:
+        raise _unreadable(errors, len(files))
     if vanished:
         warnings.warn(
             f"{len(vanished):,} of {counted(len(files), 'image')} ({vanished[0]} first) become all "
@@ -193,6 +194,35 @@ def read_images(files: Iterable[Path], preprocessing: ImagePreprocessing) -> Pix
             stacklevel=2,
         )
     return pixels
+
+
+def _read(file: Path, preprocessing: ImagePreprocessing) -> tuple[Pixels, bool]:
+    """(C, H, W) An image in its new size, and whether it is all white there but not in the file."""
+    pil = need("PIL.Image", "Reading images")
+    with _opened(file) as image, warnings.catch_warnings(), reading(file, "a whole image"):
+        warnings.simplefilter("ignore")  # about damage that does not matter, as in EXIF
+        # Pillow cuts what is above 255; the range is kept by scaling.
+        if image.mode.startswith(DEEP):
+            scaled = _deep_values(image, file) * np.float32(255 / preprocessing.white)
+            image = pil.fromarray(scaled.clip(0, 255).astype(np.uint8))
+        ready = _on_white(image).convert("RGB" if preprocessing.channels == 3 else "L")
+        ready = ready.resize((preprocessing.width, preprocessing.height), pil.Resampling.BILINEAR)
+        array = np.asarray(ready, dtype=np.uint8)
+        is_white = bool(array.min() == 255 and _partly_transparent(image))
+        return array[None] if array.ndim == 2 else array.transpose(2, 0, 1), is_white
+
+
+def _unreadable(errors: Sequence[DataError], n: int) -> DataError:
+    """One error for all files that cannot be read, so that nobody meets them one by one."""
+    first, others = str(errors[0]), len(errors) - 1
+    if not others:
+        return DataError(f"{first} Replace it, or remove it from the folder.")
+    more = " ".join(map(str, errors[1:NAMED]))
+    rest = f" {len(errors) - NAMED:,} more cannot be read either." if len(errors) > NAMED else ""
+    return DataError(
+        f"{len(errors):,} of {counted(n, 'file')} cannot be read: {first} {more}{rest} Replace "
+        "them, or remove them from the folder."
+    )
 
 
 def _on_white(image: Any) -> Any:
@@ -239,9 +269,7 @@ def _opened(file: Path) -> Any:
         try:
             image = pil.open(file, formats=FORMATS)
         except pil.UnidentifiedImageError:
-            raise DataError(
-                f"{file} is not an image ({', '.join(FORMATS)}); remove it from the folder."
-            ) from None
+            raise DataError(f"{file} is not an image ({', '.join(FORMATS)}).") from None
     width, height = image.size
     if width * height > MOST_PIXELS:
         image.close()

@@ -44,6 +44,7 @@ from untrue.tools.reading.tables import (
     is_frame,
     is_table,
     open_table,
+    spreadsheet_hint,
 )
 
 
@@ -82,7 +83,7 @@ def open_source(
     if not is_table(path):
         raise DataError(
             f"{path} is neither a table (.csv, .csv.gz, .tsv, .parquet), nor an .npz file, nor a "
-            "folder of images."
+            f"folder of images.{spreadsheet_hint(path)}"
         )
     return table_source(
         open_table(path, delimiter=delimiter),

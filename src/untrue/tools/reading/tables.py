@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import BoolArray
-from untrue.errors import ArgumentError, DataError, listed, nearest
+from untrue.errors import ArgumentError, DataError, counted, listed, nearest
 from untrue.input_files import check_regular, reading
 from untrue.optional import need
 from untrue.tools.reading.csv_rows import PURPOSE as PURPOSE
@@ -28,6 +28,7 @@ from untrue.tools.reading.parquet_size import check_size
 
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv")
 PARQUET_ENDINGS = (".parquet", ".pq")
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
 KIND_NAMES = {
@@ -72,11 +73,19 @@ def is_table(path: Path) -> bool:
     return path.name.lower().endswith(CSV_ENDINGS + PARQUET_ENDINGS)
 
 
+def spreadsheet_hint(path: Path) -> str:
+    """The way out for a workbook, which may hold several tables."""
+    if path.suffix.lower() not in SPREADSHEETS:
+        return ""
+    return " It is a spreadsheet: save the sheet with the data as CSV (UTF-8)."
+
+
 def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
     """Look at a file's header: it is a table, its columns have names, and each only one."""
     if not is_table(path):
         raise DataError(
             f"{path} is not a table: its name must end in .csv, .csv.gz, .tsv or .parquet."
+            f"{spreadsheet_hint(path)}"
         )
     if not path.exists():
         raise DataError(f"There is no file {path}.")
@@ -312,7 +321,11 @@ def codes(table: Any, name: str, file: TableFile) -> tuple[npt.NDArray[np.int32]
     column = table[name].unify_dictionaries().combine_chunks()
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DataError(f"{file.path}: {where(row, name)} is empty; expected a label.")
+        raise DataError(
+            f"{file.path}: {where(row, name)} is empty; expected a label. Without one: "
+            f"{column.null_count:,} of {counted(len(column), 'row')}; remove such rows, or fill "
+            "them in."
+        )
     found, _ = plain_values(column.indices, np.int32)
     return found, column.dictionary.to_pylist()
 
