@@ -5,58 +5,56 @@
 RUNS is the directory of `untrue compare --out RUNS`, NAME the folder below docs/comparison. The
 tables of docs/comparison.md are written again from what is then there (`benchmarks.recipes`). The
 runs that are kept can be added to: `untrue merge docs/comparison/NAME --out RUNS`, then `untrue
-compare` with more methods, strengths or repetitions.
+compare` with more methods, strengths or repetitions. `--add` also keeps the published rows of runs
+that the comparison plans and RUNS lacks, so that one can grow whose runs are lost.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import tempfile
 from pathlib import Path
 
 from benchmarks import recipes
+from benchmarks.drawn_sweep import collected, draw, with_published
 from benchmarks.kept_runs import keep_runs, without_places
 from benchmarks.recipe_studies import COMPARED
 from benchmarks.shown_comparisons import FINDING
 from untrue.errors import ArgumentError
 from untrue.lab.store import FILE
+from untrue.report.compare.chapter import findings
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
     parser.add_argument("name")
+    parser.add_argument("--add", action="store_true")
     options = parser.parse_args()
-    print(put(options.runs, options.name))
+    print(put(options.runs, options.name, add=options.add))
     print(recipes.PAGE.update())
 
 
-def put(runs: Path, name: str, docs: Path = COMPARED) -> Path:
-    """Copy what is kept of a comparison; the folder is replaced whole."""
+def put(runs: Path, name: str, docs: Path = COMPARED, *, add: bool = False) -> Path:
+    """Keep what a page needs of a comparison; the folder is replaced whole."""
     if not re.fullmatch(r"[a-z0-9-]+", name):
         raise ArgumentError(f"`name` must be of small letters, digits and dashes; got {name!r}.")
-    report = runs / "report.json"
-    if not report.is_file():
-        raise ArgumentError(f"{runs} holds no report.json: run `untrue compare` to its end first.")
-    (sweep,) = json.loads(report.read_text())["sweeps"]
-    if sweep["done"] != sweep["expected"]:
-        raise ArgumentError(f"{runs}: {sweep['done']} of {sweep['expected']} models are there.")
     place, made = docs / name, docs / f"{name}.partial"
+    found = collected(runs)
+    if add:
+        found = with_published(found, place / "rows.csv")
+    there = len({row.run_id for row in found.rows})
+    if there != found.sweep.expected:
+        raise ArgumentError(f"{runs}: {there} of {found.sweep.expected} models are there.")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
+    draw(found, made)
     with tempfile.TemporaryDirectory() as place_of_runs:
         shutil.copyfile(keep_runs(runs, Path(place_of_runs)), made / FILE)
-    for file in (
-        runs / "rows.csv",
-        *sorted((runs / "tables").glob("*.md")),
-        *sorted((runs / "figures").glob("*.png")),
-    ):
-        shutil.copyfile(file, made / file.name)
-    text = f"```sh\n{without_places(sweep['command'])}\n```\n\n{sweep['finding']}\n"
-    (made / FINDING).write_text(text)
+    command = without_places(found.sweep.command)
+    (made / FINDING).write_text(f"```sh\n{command}\n```\n\n{findings(found)}\n")
     shutil.rmtree(place, ignore_errors=True)
     return made.rename(place)
 

@@ -32,11 +32,11 @@ def collected(store: Path) -> Collected:
 def with_published(sweep: Collected, path: Path) -> Collected:
     """The sweep, with the rows of a file whose runs it plans and lacks. A run that both have must
     have the same errors in both: others mean other code, and rows that do not compare."""
-    planned = {config.run_id for config in sweep.sweep.configs}
-    made = {(row.run_id, row.decision, row.zone): row for row in sweep.rows}
+    planned = {config.run_id: place for place, config in enumerate(sweep.sweep.configs)}
+    made = {_answer(row): row for row in sweep.rows}
     kept = []
     for row in read_rows(path):
-        again = made.get((row.run_id, row.decision, row.zone))
+        again = made.get(_answer(row))
         if row.run_id not in planned:
             raise DataError(f"{path} has run {row.run_id}, which {sweep.sweep.name} does not plan.")
         if again is None:
@@ -46,8 +46,13 @@ def with_published(sweep: Collected, path: Path) -> Collected:
                 f"Run {row.run_id} has {again.errors} errors in the store and {row.errors} in "
                 f"{path}: their rows do not compare."
             )
-    rows = sorted((*kept, *sweep.rows), key=lambda row: row.seed)
+    rows = sorted((*kept, *sweep.rows), key=lambda row: planned[row.run_id])
     return dataclasses.replace(sweep, rows=tuple(rows))
+
+
+def _answer(row: Row) -> tuple[object, ...]:
+    """What tells the rows of a sweep apart: a model, and how it decides."""
+    return row.run_id, row.decision, row.zone, row.cost_share
 
 
 def draw(sweep: Collected, place: Path, *, matrices: bool = True) -> list[Path]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from benchmarks import chosen_strengths, commit_comparison, recipes, shown_comparisons
 from benchmarks.pages import NOT_YET, read
 from benchmarks.recipe_studies import COMPARED, FREE, Recipe, Study, compared, recommended
-from tests.lab.test_store import INFO, RESULT
+from tests.report.compare.conftest import fill_comparison, random_zones
+from tests.report.conftest import DIGITS
 
 from untrue.errors import ArgumentError
-from untrue.lab.store import Store
+from untrue.lab.records import RunConfig
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.intervals import Interval
 
@@ -139,50 +140,51 @@ def test_seeds_that_are_not_paired_have_the_interval_of_two_means() -> None:
     assert change.high - 10.0 == pytest.approx(100 * 3.182446 * 0.05 / 2 / 0.5, rel=1e-5)
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    place = tmp_path / "runs"
-    for folder in ("tables", "figures"):
-        (place / folder).mkdir(parents=True)
-    (place / "rows.csv").write_text("seed\n0\n")
-    (place / "tables" / "compare-german-methods.md").write_text("| method |\n")
-    (place / "tables" / "compare-german-methods.csv").write_text("method\n")
-    (place / "figures" / "a.png").write_bytes(b"png")
-    command = "untrue compare --data german --data-dir '/home/me/my data' --out=/tmp/x --seed 1"
-    sweep = {"done": 2, "expected": 2, "command": command, "finding": "None wins."}
-    (place / "report.json").write_text(json.dumps({"sweeps": [sweep]}))
-    with Store.write(place) as store:
-        store.add_dataset(INFO)
-        store.add(RESULT)
+def filled(place: Path, *methods: str, skip: Callable[[RunConfig], bool] = lambda _: False) -> Path:
+    fill_comparison(place, DIGITS, random_zones(DIGITS, 4), methods=("ce", *methods), skip=skip)
     return place
 
 
-def test_a_comparison_is_put_into_the_documentation_whole(runs: Path, tmp_path: Path) -> None:
+def test_a_comparison_is_put_into_the_documentation_whole(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    (docs / "german").mkdir(parents=True)
-    (docs / "german" / "old.md").write_text("old")
-    place = commit_comparison.put(runs, "german", docs)
-    assert sorted(file.name for file in place.iterdir()) == [
-        *("a.png", "compare-german-methods.md", "finding.md", "rows.csv", "runs.sqlite")
-    ]
-    assert [file.name for file in docs.iterdir()] == ["german"]
-    text = shown_comparisons.shown("german", docs)
-    assert "untrue compare --data german --data-dir DATA --out=DIR --seed 1\n" in text
-    assert "None wins.\n\n| method |\n" in text
+    (docs / "digits").mkdir(parents=True)
+    (docs / "digits" / "old.md").write_text("old")
+    place = commit_comparison.put(filled(tmp_path / "runs", "bilinear"), "digits", docs)
+    names = {file.name for file in place.iterdir()}
+    stem = f"compare-{DIGITS.name}"
+    assert {"finding.md", "rows.csv", "runs.sqlite", f"{stem}-methods.md"} <= names
+    assert f"{stem}-frontier-cost.png" in names
+    assert "old.md" not in names
+    assert [file.name for file in docs.iterdir()] == ["digits"]
+    text = shown_comparisons.shown("digits", docs)
+    assert f"untrue compare --data {DIGITS.name} --out DIR\n" in text
+    assert "the free decision rule, which costs" in text
+    assert "| method | expected cost |" in text
     assert shown_comparisons.shown("kdd99", docs) == NOT_YET
 
 
-def test_a_comparison_that_is_not_whole_is_not_put_anywhere(runs: Path, tmp_path: Path) -> None:
+def test_a_published_comparison_grows_to_what_one_store_would_give(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
+    place = commit_comparison.put(filled(tmp_path / "first", "bilinear"), "digits", docs)
+    more = filled(
+        tmp_path / "more", "bilinear", "soft-labels", skip=lambda config: config.loss == "bilinear"
+    )
+    with pytest.raises(ArgumentError, match="9 of 15 models are there"):
+        commit_comparison.put(more, "digits", docs)
+    commit_comparison.put(more, "digits", docs, add=True)
+    whole = filled(tmp_path / "more whole" / "more", "bilinear", "soft-labels")
+    expected = commit_comparison.put(whole, "expected", docs)
+    for file in expected.glob("*.[cm]*"):
+        assert (place / file.name).read_text() == file.read_text(), file.name
+
+
+def test_a_comparison_that_is_not_whole_is_not_put_anywhere(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    runs = filled(tmp_path / "runs", "bilinear", skip=lambda config: config.seed == 2)
     with pytest.raises(ArgumentError, match="small letters, digits and dashes"):
-        commit_comparison.put(runs, "../german", docs)
-    with pytest.raises(ArgumentError, match=r"holds no report\.json"):
-        commit_comparison.put(tmp_path, "german", docs)
-    report = json.loads((runs / "report.json").read_text())
-    report["sweeps"][0]["done"] = 1
-    (runs / "report.json").write_text(json.dumps(report))
-    with pytest.raises(ArgumentError, match="1 of 2 models are there"):
-        commit_comparison.put(runs, "german", docs)
+        commit_comparison.put(runs, "../digits", docs)
+    with pytest.raises(ArgumentError, match="6 of 9 models are there"):
+        commit_comparison.put(runs, "digits", docs)
     assert not docs.exists()
 
 

@@ -113,9 +113,10 @@ def settings_table(comparison: Comparison) -> Table:
 
 def seconds_table(comparison: Comparison) -> Table:
     """What training each method took."""
+    models = {row.run_id: row for row in comparison.collected.rows}
     spent: dict[str, list[float]] = {}
-    for result in comparison.collected.results:
-        spent.setdefault(result.config.loss, []).append(result.provenance.seconds)
+    for row in models.values():
+        spent.setdefault(row.loss, []).append(row.seconds)
     base = _mean(spent.get(CE, []))
     rows: list[tuple[Cell, ...]] = [
         (method(loss), len(took), _mean(took), _ratio(_mean(took), base), sum(took))
