@@ -121,6 +121,14 @@ def test_other_files_and_other_readings_have_other_fingerprints(
     assert dataclasses.replace(own, path=moved).open().info.fingerprint != known
 
 
+def test_a_process_that_reads_them_again_finds_the_same_data(table: Path) -> None:
+    found = run_data.own(OwnData(table, target="wine"))
+    assert found.own.open().info == found.info
+    named = run_data.own(OwnData(table, target="wine", classes=tuple(sorted(WINES))))
+    assert named.info == found.info
+    assert run_data.own(OwnData(table, target="wine", classes=WINES)).info != found.info
+
+
 def test_what_own_data_do_not_know_is_refused(
     wine: OwnRunData, runs: tuple[RunConfig, ...]
 ) -> None:

@@ -76,7 +76,8 @@ class OwnData:
 
     def fingerprint(self, opened: Opened) -> str:
         """Of every byte that is read and of how it is read: other inputs are other runs."""
-        own = dataclasses.replace(self, path=Path())
+        # The order of the classes counts, and not whether it was given or found.
+        own = dataclasses.replace(self, path=Path(), classes=())
         digest = hashlib.sha256(repr((own, opened.classes)).encode())
         for name, file in _files(opened.source):
             digest.update(os.fsencode(name))
