@@ -12,9 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from untrue import Hierarchy, Penalty, decide, metrics
+from untrue import Actions, Hierarchy, Penalty, decide, metrics
 from untrue.errors import ArgumentError, DataError
 from untrue.metrics import inputs
+from untrue.penalty import ExamplePenalty
 
 GROUPS = {"cats": ["lion", "lynx"], "dogs": ["wolf", "fox", "jackal"]}
 NAMES = [name for group in GROUPS.values() for name in group]
@@ -54,6 +55,34 @@ def test_it_decides_as_loops_do(probs: Any, form: str, abstain_cost: float | Non
     tensor = decide(torch.tensor(probs), penalty, abstain_cost)
     assert tensor.tolist() == expected
     assert tensor.dtype == torch.int64
+
+
+NEVER = 1e20
+BESIDE = np.where(np.eye(K)[0][:, None] * np.eye(K)[2], NEVER, COSTS)
+WITH_A_HUGE_COST = {
+    "dense": Penalty.from_matrix(BESIDE),
+    "rules": Penalty.from_rules(K, {(0, 2): NEVER, (3, 1): 0.0, (1, 4): 7.0}, default=2.0),
+    "dense, by example": Penalty.from_matrix(BESIDE).per_example({(3, 1): np.arange(200) / 9}),
+    "rules, by example": Penalty.from_rules(K, {(0, 2): NEVER}).per_example(
+        {(3, "*"): np.arange(200) / 9}
+    ),
+    "actions": Actions.from_matrix(BESIDE, K, NAMES),
+}
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor])
+@pytest.mark.parametrize("form", WITH_A_HUGE_COST)
+def test_a_cost_that_forbids_an_answer_leaves_the_others_apart(form: str, kind: Any) -> None:
+    penalty = WITH_A_HUGE_COST[form]
+    probs = np.random.default_rng(0).dirichlet(np.ones(K), size=200)
+    if isinstance(penalty, ExamplePenalty):
+        tables = [penalty.penalty(n).matrix() for n in range(200)]
+    else:
+        tables = [penalty.matrix()] * 200
+    expected = np.array([row @ table for row, table in zip(probs, tables, strict=True)])
+    assert decide(kind(probs), penalty).tolist() == expected.argmin(axis=1).tolist()
+    silent = decide(kind(probs), penalty, abstain_cost=1.0) == -1
+    assert silent.tolist() == (expected.min(axis=1) > 1.0).tolist()
 
 
 @pytest.mark.parametrize("form", sorted(PENALTIES))

@@ -16,7 +16,10 @@ from untrue.metrics.layouts import class_rows
 from untrue.metrics.priors import Priors, prior_shift
 from untrue.metrics.weights import check_penalty
 from untrue.penalty import Actions, ExamplePenalty
+from untrue.penalty.actions import TableActions
+from untrue.penalty.dense import DensePenalty
 from untrue.penalty.prob_columns import in_column_order
+from untrue.penalty.rules import RulesPenalty
 
 if TYPE_CHECKING:
     import torch
@@ -114,6 +117,7 @@ def _decide_array(
 ) -> IntArray:
     scores = read_scores(probs, "probs", penalty.n_classes)
     labels = np.empty(len(scores), dtype=np.int64)
+    cancelled = _cancelled(penalty)
     for rows, block in prob_blocks(scores, eps):
         if shift is not None:
             block = block * shift
@@ -121,7 +125,9 @@ def _decide_array(
             _check_left(total[:, 0], rows.start)
             block /= total
         expected = _expected(penalty, block, rows)
-        least, slack = expected.min(axis=1), cost_slack(expected.max(axis=1), scores.shape[1])
+        least = expected.min(axis=1)
+        size = expected.max(axis=1) if cancelled is None else least + block @ cancelled
+        slack = cost_slack(size, scores.shape[1])
         tied = expected <= (least + slack)[:, None]
         predicted = np.where(tied, _preferred(penalty, block), -1.0).argmax(axis=1)
         labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, predicted)
@@ -145,6 +151,8 @@ def _decide_tensor(
     inside = torch.float32 if probs.device.type == "mps" else torch.float64
     labels = torch.empty(n, dtype=torch.int64, device=probs.device)
     factors = None if shift is None else torch.from_numpy(shift).to(inside).to(probs.device)
+    known = _cancelled(penalty)
+    cancelled = None if known is None else torch.from_numpy(known).to(inside).to(probs.device)
     with torch.no_grad():
         for rows in row_blocks(n, k, None if on_cpu else _DEVICE_BLOCK):
             block = probs[rows].to(inside)
@@ -158,7 +166,8 @@ def _decide_tensor(
                 block = block / total
             expected = _expected(penalty, block, rows)
             least = expected.amin(1)
-            slack = cost_slack(expected.amax(1), k, torch.finfo(inside).eps)
+            size = expected.amax(1) if cancelled is None else least + block @ cancelled
+            slack = cost_slack(size, k, torch.finfo(inside).eps)
             tied = expected <= (least + slack)[:, None]
             wanted = torch.as_tensor(_preferred(penalty, block), device=block.device)
             predicted = torch.where(tied, wanted, -1.0).argmax(1)
@@ -187,9 +196,30 @@ def _check_left(total: FloatArray, first: int) -> None:
         )
 
 
-def cost_slack(greatest: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
-    """Costs closer than this are equal except for the rounding of a sum over the classes."""
-    return (64 + math.sqrt(n_classes)) * eps * greatest
+def _cancelled(penalty: Costs) -> FloatArray | None:
+    """(k,) Of each true class the cost that `expected` adds and takes away again; of trees None.
+
+    What is left is rounded in proportion to it. A product with a matrix only adds, so that costs of
+    1 and 2 differ beside one of 1e20. In a tree all costs may be added to each other.
+    """
+    if isinstance(penalty, DensePenalty | TableActions):
+        return np.zeros(penalty.n_classes)
+    if isinstance(penalty, RulesPenalty):
+        return np.array(penalty.open_default)
+    if isinstance(penalty, ExamplePenalty):
+        found = _cancelled(penalty.base)
+        if found is not None:
+            np.maximum.at(found, penalty.true, penalty.base_costs)
+        return found
+    return None
+
+
+def cost_slack(size: Any, n_classes: int, eps: float = 2.0**-52) -> Any:
+    """Costs closer than this are equal except for the rounding of a sum over the classes.
+
+    size: of what was summed up
+    """
+    return (64 + math.sqrt(n_classes)) * eps * size
 
 
 def _read_abstain_cost(cost: float) -> float:
