@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import multiprocessing
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.lab.conftest import InThisProcess
+from tests.lab.test_store import COSTS, FAILED, INFO, OTHER_COSTS, RESULT, same
 
 from untrue.errors import UntrueError
 from untrue.hierarchy import Hierarchy
@@ -17,12 +19,14 @@ from untrue.lab.data import Dataset, load
 from untrue.lab.design import Design, made_from
 from untrue.lab.executor import Advanced, Event, Finished, LocalProcesses, Started
 from untrue.lab.experiments import find
+from untrue.lab.merging import merge
 from untrue.lab.plans import PaperPlan, Plan, paper_plan
-from untrue.lab.records import RunConfig, Setup, Sweep
+from untrue.lab.records import Decision, RunConfig, RunResult, Setup, Start, Sweep
 from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import Store
 from untrue.lab.training import train
+from untrue.storage import StorageError
 from untrue.training import Settings
 
 
@@ -205,3 +209,114 @@ def test_a_comparison_by_new_costs_judges_its_baseline_by_them_on_validation_ima
         # What was decided by the first costs is still there.
         (costs,) = first.configs[0].score_on
         assert result.decision(costs, calibrated=calibrated) is not None
+
+
+@dataclasses.dataclass
+class Answers:
+    """Makes no model: every run comes out as given."""
+
+    event: Finished
+
+    def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
+        yield from (self.event for _ in configs)
+
+
+KEPT = dataclasses.replace(RESULT.config, keep_weights=True)
+
+
+def made_again(store: Store, event: Finished) -> RunResult:
+    """What a store has of `RESULT`'s run after it was made again, to keep its weights."""
+    planned = Sweep("masked-zone", INFO.name, "desk", "untrue run", 1, (KEPT,))
+    assert sweep.status_of(store, planned).again == 1
+    assert list(sweep.make(store, planned, Answers(event))) == [event]
+    found = store.result(RESULT.run_id)
+    assert found is not None
+    return found
+
+
+def test_a_finished_run_that_fails_when_it_is_made_again_stays(tmp_path: Path) -> None:
+    probs = np.full((10, 2), 0.5, dtype=np.float32)
+    with Store.write(tmp_path) as store:
+        store.add(RESULT, probs=probs)
+        found = made_again(store, Finished(dataclasses.replace(FAILED, config=KEPT)))
+        assert same(found, RESULT)
+        assert np.array_equal(store.probs(RESULT.run_id), probs)  # type: ignore[arg-type]
+
+
+def test_a_run_that_is_made_again_for_its_weights_keeps_its_calibration(tmp_path: Path) -> None:
+    plain = dataclasses.replace(
+        RESULT, config=KEPT, decisions=RESULT.decisions[:1], temperature=None, ece=None
+    )
+    plain = dataclasses.replace(plain, validated=(), clipped=None)
+    with Store.write(tmp_path) as store:
+        store.add(RESULT)
+        assert same(made_again(store, Finished(plain, weights=b"numbers")), RESULT)
+        assert store.weights(RESULT.run_id) == b"numbers"
+
+
+def test_a_run_that_comes_out_otherwise_keeps_nothing_of_the_one_before(tmp_path: Path) -> None:
+    """Another processor rounds otherwise: decisions of the old model are none of the new."""
+    other = Decision(OTHER_COSTS, np.array([[5, 0], [3, 2]]))
+    before = dataclasses.replace(RESULT, decisions=(*RESULT.decisions, other))
+    now = dataclasses.replace(RESULT, config=KEPT, test_loss=0.25)
+    with Store.write(tmp_path) as store:
+        store.add(before)
+        found = made_again(store, Finished(now, weights=b"numbers"))
+        assert found.test_loss == 0.25
+        assert {decision.costs for decision in found.decisions} == {COSTS}
+
+
+def test_a_start_that_comes_out_otherwise_is_refused(tmp_path: Path) -> None:
+    """What continued from the old weights does not belong to the new ones."""
+    start = Start(RESULT.run_id, 2)
+    continued = dataclasses.replace(RESULT.config, start=start)
+    now = dataclasses.replace(RESULT, config=KEPT, test_loss=0.25)
+    with Store.write(tmp_path) as store:
+        store.add(RESULT)
+        store.add(dataclasses.replace(RESULT, config=continued))
+        message = (
+            r"tiny baseline seed=0 came out otherwise than in .*\(one core, 1 thread\), and 1 run "
+            r"there continues from its weights.*another --out"
+        )
+        with pytest.raises(StorageError, match=message):
+            made_again(store, Finished(now, weights=b"other"))
+        assert store.result(RESULT.run_id).test_loss == RESULT.test_loss  # type: ignore[union-attr]
+        assert not store.has_weights(RESULT.run_id)
+
+
+def test_weights_are_not_left_beside_a_result_that_they_did_not_give(tmp_path: Path) -> None:
+    calibrated = dataclasses.replace(
+        RESULT.config,
+        setup=dataclasses.replace(RESULT.config.setup, validation=5),
+        calibrate=True,
+        score_on=(OTHER_COSTS,),
+    )
+    before = dataclasses.replace(RESULT, config=dataclasses.replace(calibrated, score_on=(COSTS,)))
+    now = dataclasses.replace(RESULT, config=calibrated, test_loss=0.25)
+    planned = Sweep("compare", INFO.name, "desk", "untrue compare", 1, (calibrated,))
+    with Store.write(tmp_path) as store:
+        store.add(before, weights=b"numbers")
+        with pytest.raises(StorageError, match="its weights are kept there"):
+            list(sweep.make(store, planned, Answers(Finished(now))))
+        assert store.result(before.run_id).test_loss == RESULT.test_loss  # type: ignore[union-attr]
+
+
+def test_a_new_zone_trains_a_baseline_whose_probabilities_were_not_kept(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    executor = InThisProcess(digits)
+    with Store.write(tmp_path / "whole") as store:
+        go(store, small_plan("masked-zone"), executor, digits)
+    merge([tmp_path / "whole"], tmp_path / "small", results_only=True)
+    executor.asked.clear()
+    with Store.write(tmp_path / "small") as store:
+        go(store, small_plan("masked-zone"), executor, digits)
+        assert executor.asked == []
+        planned, _ = go(store, small_plan("masked-zone", zone_size=(10, 30)), executor, digits)
+        assert len(executor.asked) == 3
+        baseline = planned.configs[0]
+        found = store.result(baseline.run_id)
+        assert found is not None
+        assert all(found.decision(spec) is not None for spec in baseline.score_on)
+        go(store, small_plan("masked-zone", zone_size=(10, 30)), executor, digits)
+        assert len(executor.asked) == 3

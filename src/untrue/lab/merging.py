@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from untrue.errors import counted
 from untrue.lab.records import RunResult, Sweep
 from untrue.lab.store import Store
 from untrue.storage import StorageError, locked
@@ -141,12 +142,10 @@ def add_or_complete(
         target.add(run, probs=probs, weights=weights)
         return True
     if run.status == "ok" and same_outcome(there, run):
-        scored = {(made.costs, made.rule, made.share) for made in there.decisions}
-        more = [d for d in run.decisions if (d.costs, d.rule, d.share) not in scored]
-        kept = target.probs(run.run_id)
+        whole, kept = there.with_decisions(run.decisions), target.probs(run.run_id)
+        more = len(whole.decisions) > len(there.decisions)
         weights = None if target.has_weights(run.run_id) else weights
         if more or weights is not None or (kept is None and probs is not None):
-            whole = dataclasses.replace(there, decisions=(*there.decisions, *more))
             target.add(whole, probs=probs if kept is None else kept, weights=weights)
     return False
 
@@ -154,6 +153,26 @@ def add_or_complete(
 def same_outcome(one: RunResult, other: RunResult) -> bool:
     """Processors round differently: what one run lacks must not come from another network."""
     return one.test_loss == other.test_loss and np.array_equal(one.confusion, other.confusion)
+
+
+def check_replaceable(store: Store, there: RunResult) -> None:
+    """Refuse to replace a run by one that came out otherwise, where its weights are in use."""
+    starts = (run.config.start for run in store.results())
+    others = sum(start is not None and start.run_id == there.run_id for start in starts)
+    if not others and not store.has_weights(there.run_id):
+        return
+    made = there.provenance
+    why = (
+        f"{counted(others, 'run')} there continue{'s' if others == 1 else ''} from its weights"
+        if others
+        else "its weights are kept there"
+    )
+    raise StorageError(
+        f"{there.config.label} came out otherwise than in {store.path.parent} ({made.hardware}, "
+        f"{counted(made.threads, 'thread')}), and {why}, which are none of the new run: it is left "
+        "as it was. Other processors and other numbers of threads round differently: choose "
+        "another --out."
+    )
 
 
 def _with_runs_of(target: Store, sweep: Sweep) -> Sweep:

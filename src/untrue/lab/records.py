@@ -12,7 +12,7 @@ of the images, same dropout, and, for masked zones, the same zones.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 from untrue.array_types import FloatArray, IntArray
@@ -191,6 +191,11 @@ class RunResult:
         rule = "least-cost-calibrated" if calibrated else "least-cost"
         found = (d.confusion for d in self.decisions if (d.costs, d.rule) == (costs, rule))
         return next(found, None)
+
+    def with_decisions(self, more: Iterable[Decision]) -> Self:
+        """The run, decided in more ways; a decision that was there is replaced."""
+        found = {(d.costs, d.rule, d.share): d for d in (*self.decisions, *more)}
+        return dataclasses.replace(self, decisions=tuple(found.values()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

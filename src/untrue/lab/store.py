@@ -13,7 +13,6 @@ with Store.read("runs/mnist") as store:
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -110,9 +109,7 @@ class Store:
         entry = self._storage.get(RUN, run_id)
         if not isinstance(entry, Entry):
             raise StorageError(f"There is no whole run {run_id} in {self.path} to score.")
-        result, probs = _to_run(entry), entry.arrays.get(PROBS)
-        scored = {(d.costs, d.rule, d.share): d for d in (*result.decisions, *decisions)}
-        self.add(dataclasses.replace(result, decisions=tuple(scored.values())), probs=probs)
+        self.add(_to_run(entry).with_decisions(decisions), probs=entry.arrays.get(PROBS))
 
     def add_dataset(self, info: DatasetInfo) -> None:
         """Note a data set; refuses when the runs here were made from other files."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from untrue.errors import UntrueError
 from untrue.lab import scoring
 from untrue.lab.executor import Event, Executor, Finished
+from untrue.lab.merging import check_replaceable, same_outcome
 from untrue.lab.plans import Plan
-from untrue.lab.records import DatasetInfo, RunConfig, RunResult, Sweep
+from untrue.lab.records import DatasetInfo, PenaltySpec, RunConfig, RunResult, Sweep
 from untrue.lab.store import Store
 
 if TYPE_CHECKING:
@@ -131,24 +132,30 @@ def make(
     tried.update(config.run_id for config in missing)
     for event in executor.run(missing):
         if isinstance(event, Finished):
-            kept = _with_other_costs(event.result, store.result(event.result.run_id))
-            store.add(kept, probs=event.probs, weights=event.weights)
+            _keep(store, event)
         yield event
 
 
-def _with_other_costs(result: RunResult, before: RunResult | None) -> RunResult:
-    """A run that was made again, with what was decided by other costs before: the model is the
-    same, and another experiment of the directory may show it."""
-    if before is None or result.status != "ok":
-        return result
-    now = {decision.costs for decision in result.decisions}
-    old = (decision for decision in before.decisions if decision.costs not in now)
-    return dataclasses.replace(result, decisions=(*result.decisions, *old))
+def _keep(store: Store, event: Finished) -> None:
+    """Store a run. One that was finished before and is made again loses nothing: another experiment
+    of the directory may show how it was decided."""
+    result, before = event.result, store.result(event.result.run_id)
+    if before is not None and before.status == "ok":
+        if result.status != "ok":
+            return
+        if not same_outcome(before, result):
+            check_replaceable(store, before)
+        elif result.config.calibrate:
+            result = result.with_decisions(before.decisions)
+        else:  # It was made again for its weights or probabilities alone.
+            result = before.with_decisions(result.decisions)
+    store.add(result, probs=event.probs, weights=event.weights)
 
 
 def _incomplete(store: Store, configs: Sequence[RunConfig], status: Mapping[str, str]) -> set[str]:
-    """Finished runs that are made again: their weights are to be kept and are not there, or their
-    validation images, which are not kept, were judged by other costs."""
+    """Finished runs that are made again: their weights are to be kept and are not there, their
+    validation images, which are not kept, were judged by other costs, or their test images were,
+    and the probabilities were left out when the run was merged."""
     # What others continue from is not shown, whatever it was judged by.
     starts = {config.start.run_id for config in configs if config.start is not None}
     found = set()
@@ -156,12 +163,26 @@ def _incomplete(store: Store, configs: Sequence[RunConfig], status: Mapping[str,
         run_id = config.run_id
         if status.get(run_id) != "ok":
             continue
-        judged = config.calibrate and run_id not in starts
-        if (config.keep_weights and not store.has_weights(run_id)) or (
-            judged and not _validated(store.result(run_id), config)
+        shown = run_id not in starts
+        if (
+            (config.keep_weights and not store.has_weights(run_id))
+            or (shown and config.calibrate and not _validated(store.result(run_id), config))
+            or (shown and _unscored(store, config) and store.probs(run_id) is None)
         ):
             found.add(run_id)
     return found
+
+
+def _unscored(store: Store, config: RunConfig) -> list[PenaltySpec]:
+    """The costs that a finished baseline was not decided by, and can be without training.
+
+    Those of a comparison are made again instead: see `_validated`.
+    """
+    able = config.is_baseline and not config.calibrate
+    result = store.result(config.run_id) if able else None
+    if result is None or result.status != "ok":
+        return []
+    return [spec for spec in config.score_on if result.decision(spec) is None]
 
 
 def _validated(result: RunResult | None, config: RunConfig) -> bool:
@@ -172,16 +193,9 @@ def _validated(result: RunResult | None, config: RunConfig) -> bool:
 
 
 def _score_baselines(store: Store, configs: Sequence[RunConfig], data: RunData) -> None:
-    """Decide finished baselines by cost matrices they were not scored on; nothing is trained.
-
-    Those of a comparison are made again instead: see `_incomplete`.
-    """
+    """Decide finished baselines by cost matrices they were not scored on; nothing is trained."""
     for config in configs:
-        able = config.is_baseline and not config.calibrate
-        result = store.result(config.run_id) if able else None
-        if result is None or result.status != "ok":
-            continue
-        missing = [spec for spec in config.score_on if result.decision(spec) is None]
+        missing = _unscored(store, config)
         probs = store.probs(config.run_id) if missing else None
         if probs is None:
             continue
