@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.cli.untrue_process import run_untrue
 from tests.lab.conftest import InThisProcess, killed_and_resumed
+from tests.lab.test_store import INFO, RESULT
 
 from untrue.errors import ArgumentError
 from untrue.hierarchy import Hierarchy
@@ -21,15 +22,23 @@ from untrue.lab.data import Dataset, load
 from untrue.lab.executor import Finished, finished_with
 from untrue.lab.experiments import find
 from untrue.lab.plans import GROUP_COSTS, PaperPlan, Plan, paper_plan
-from untrue.lab.records import Decision, PenaltySpec
+from untrue.lab.records import Decision, PenaltySpec, Start
 from untrue.lab.run_data import NamedData
 from untrue.lab.splits import describe
 from untrue.lab.store import FILE, Store
 from untrue.lab.training import train
-from untrue.lab.warm import KeptPlan, copy_starts, split_options, warm_plan, with_start
+from untrue.lab.warm import (
+    KeptPlan,
+    WarmPlan,
+    copy_starts,
+    find_starts,
+    split_options,
+    warm_plan,
+    with_start,
+)
 from untrue.networks.weights import from_bytes, to_bytes
 from untrue.report.runs.rows import collect
-from untrue.storage import entry_id
+from untrue.storage import StorageError, entry_id
 from untrue.training.evaluation import outputs_of
 from untrue.training.examples import Examples
 
@@ -198,6 +207,37 @@ def test_a_start_replaces_a_run_that_came_out_otherwise_here(
         assert store.result(start.run_id).test_loss == start.test_loss  # type: ignore[union-attr]
 
 
+@pytest.fixture
+def start_in(tmp_path: Path) -> WarmPlan:
+    """A plan that continues from the one run of another directory."""
+    place = tmp_path / "source"
+    with Store.write(place) as store:
+        store.add_dataset(INFO)
+        store.add(RESULT, weights=b"numbers")
+    return WarmPlan(plan_of(), RESULT.config.setup, (RESULT.config,), place)
+
+
+def test_a_start_is_not_replaced_under_what_continued_from_it(
+    start_in: WarmPlan, tmp_path: Path
+) -> None:
+    here = dataclasses.replace(RESULT, test_loss=9.0)
+    config = dataclasses.replace(RESULT.config, start=Start(RESULT.run_id, 2))
+    with Store.write(tmp_path / "here") as store:
+        store.add(here)
+        store.add(dataclasses.replace(RESULT, config=config))
+        with pytest.raises(StorageError, match="1 run there continues from its weights"):
+            copy_starts(start_in, store)
+        assert store.result(RESULT.run_id).test_loss == 9.0  # type: ignore[union-attr]
+
+
+def test_no_start_comes_into_runs_of_other_files(start_in: WarmPlan, tmp_path: Path) -> None:
+    with Store.write(tmp_path / "here") as store:
+        store.add_dataset(dataclasses.replace(INFO, fingerprint="other"))
+        with pytest.raises(StorageError, match="were made with other files of 'tiny'"):
+            copy_starts(start_in, store)
+        assert store.status() == {}
+
+
 def test_other_costs_make_the_short_runs_again_and_not_their_starts(
     digits: Dataset, tmp_path: Path
 ) -> None:
@@ -273,6 +313,35 @@ def test_a_start_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
         warm_plan(plan_of(**changes), str(made), {})
+
+
+def test_starts_of_all_seeds_were_trained_in_one_way(tmp_path: Path) -> None:
+    """One long run of one seed is no reason to refuse those that every seed has."""
+    design = plan_of(repetitions=2).design
+
+    def add(seed: int, **training: object) -> None:
+        setup = dataclasses.replace(
+            design.setup, training=dataclasses.replace(design.setup.training, **training)
+        )
+        config = dataclasses.replace(RESULT.config, setup=setup, seed=seed, score_on=())
+        store.add(dataclasses.replace(RESULT, config=config), weights=b"numbers")
+
+    with Store.write(tmp_path) as store:
+        add(0, epochs=300)
+        with pytest.raises(ArgumentError, match="to start seed 1 from"):
+            find_starts(tmp_path, design, None)
+        add(1, epochs=200)
+        with pytest.raises(ArgumentError, match="trained in the same way for all of seeds 0 to 1"):
+            find_starts(tmp_path, design, None)
+        for seed in (0, 1):
+            add(seed, epochs=5)
+            add(seed, epochs=4)
+        found = find_starts(tmp_path, design, None)
+        assert [(c.seed, c.setup.training.epochs) for c in found] == [(0, 5), (1, 5)]
+        for seed in (0, 1):
+            add(seed, epochs=5, learning_rate=0.125)
+        with pytest.raises(ArgumentError, match="2 ways of training with 5 epochs"):
+            find_starts(tmp_path, design, None)
 
 
 def test_other_files_of_the_data_are_refused(made: Path, digits: Dataset) -> None:

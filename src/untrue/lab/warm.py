@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from untrue.errors import ArgumentError
 from untrue.lab.comparison import ComparisonPlan
 from untrue.lab.design import Design, Setup
-from untrue.lab.merging import add_or_complete, same_outcome
+from untrue.lab.merging import add_or_complete, check_replaceable, same_outcome
 from untrue.lab.plans import FindRun, PaperPlan, Plan, no_runs
 from untrue.lab.records import DatasetInfo, RunConfig, Start
 from untrue.lab.store import Store
@@ -141,7 +141,10 @@ def with_start(
 
 
 def find_starts(place: Path, design: Design, info: DatasetInfo | None) -> tuple[RunConfig, ...]:
-    """Of each seed the run in a directory to start from; refuses where one is missing."""
+    """Of each seed the run in a directory to start from, all trained in one way, the longest.
+
+    Refuses where one is missing, or where it is not clear which is meant.
+    """
     wanted = design.setup
     with Store.read(place) as store:
         known = store.dataset(wanted.data)
@@ -152,17 +155,25 @@ def find_starts(place: Path, design: Design, info: DatasetInfo | None) -> tuple[
             )
         runs = [run for run in store.results() if _can_start(run.config)]
         good = [run.config for run in runs if run.status == "ok" and store.has_weights(run.run_id)]
-    starts = []
-    for seed in design.seeds:
-        fits = [c for c in good if c.seed == seed and _like(c.setup, wanted)]
-        if not fits:
-            raise ArgumentError(_no_start(place, wanted, seed, good))
-        starts.append(max(fits, key=lambda config: config.setup.training.epochs))
-    if len({config.setup for config in starts}) > 1:
+    fits = {(c.seed, c.setup): c for c in good if _like(c.setup, wanted)}
+    missing = set(design.seeds) - {seed for seed, _ in fits}
+    if missing:
+        raise ArgumentError(_no_start(place, wanted, min(missing), good))
+    setups = dict.fromkeys(setup for _, setup in fits)
+    whole = [s for s in setups if all((seed, s) in fits for seed in design.seeds)]
+    if not whole:
         raise ArgumentError(
-            f"The runs in {place} to start from were not all trained in the same way."
+            f"No runs in {place} to start from were trained in the same way for all of seeds "
+            f"{design.seeds[0]} to {design.seeds[-1]}."
         )
-    return tuple(starts)
+    epochs = max(setup.training.epochs for setup in whole)
+    longest = [setup for setup in whole if setup.training.epochs == epochs]
+    if len(longest) > 1:
+        raise ArgumentError(
+            f"{place} has runs of {len(longest)} ways of training with {epochs} epochs to start "
+            "from; name a directory that has one."
+        )
+    return tuple(fits[seed, longest[0]] for seed in design.seeds)
 
 
 def copy_starts(plan: WarmPlan, store: Store) -> None:
@@ -171,6 +182,10 @@ def copy_starts(plan: WarmPlan, store: Store) -> None:
     if not missing or plan.place is None:
         return
     with Store.read(plan.place) as other:
+        # First, so that nothing comes into a directory whose runs are of other files.
+        for info in other.datasets():
+            if info.name == plan.setup.data:
+                store.add_dataset(info)
         for config in missing:
             result, there = other.result(config.run_id), store.result(config.run_id)
             assert result is not None
@@ -178,6 +193,7 @@ def copy_starts(plan: WarmPlan, store: Store) -> None:
             if there is None or same_outcome(there, result):
                 add_or_complete(store, result, probs=probs, weights=weights)
             else:  # The weights belong to the result that they gave.
+                check_replaceable(store, there)
                 store.add(result, probs=probs, weights=weights)
 
 
