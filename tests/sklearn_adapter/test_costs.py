@@ -114,3 +114,31 @@ def test_a_fold_that_lacks_a_label_is_still_scored_by_the_names_of_classes() -> 
     # 1 called 2: the first row, not the second, which 1 would be as a code.
     assert mean_cost([1, 2], [2, 2], penalty=costs, classes=[1, 2, 3]) == 1.0
     assert mean_cost([0, 1], [1, 1], penalty=costs, classes=[1, 2, 3]) == 1.0
+
+
+def test_booleans_and_numbers_for_them_are_the_same_answers() -> None:
+    truth, numbers = np.array([True, True, False]), np.array([1, 0, 0])
+    assert mean_cost(truth, numbers, penalty={(True, False): 6.0}) == 2.0
+    assert mean_cost(numbers, truth, penalty={(0, 1): 6.0}) == 2.0
+    assert mean_cost(truth, numbers, penalty={(True, False): 6.0}, classes=[False, True]) == 2.0
+    with pytest.raises(PenaltyError, match="No rule of `penalty` is about a label"):
+        mean_cost(truth, numbers + 1, penalty={(True, False): 6.0})
+
+
+@pytest.mark.parametrize(
+    ("labels", "answers", "weight", "message"),
+    [
+        ("ab", "a", None, "inconsistent numbers of samples"),
+        ([1.0, np.nan], [1.0, 1.0], None, "y_true contains NaN"),
+        ([1.0, 1.0], [1.0, np.nan], None, "y_pred contains NaN"),
+        (["a", None], ["a", "a"], None, "`y_true` must have a label in every row; row 1 has none"),
+        ("ab", "aa", [0.0, 0.0], "Sample weights must contain at least one non-zero number"),
+        ("ab", "aa", [-1.0, 3.0], "Negative values in data passed to `sample_weight`"),
+        ("ab", "aa", [1.0], "sample_weight.shape == "),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    labels: Any, answers: Any, weight: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        mean_cost(list(labels), list(answers), sample_weight=weight)

@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from untrue import Hierarchy, Penalty
-from untrue.errors import PenaltyError
+from untrue.errors import DataError, PenaltyError
 from untrue.penalty.stated import penalty_over
 from untrue.sklearn import (
     BilinearClassifier,
@@ -144,3 +145,36 @@ def test_booleans_of_pandas_are_true_and_false(estimator: Any, kind: Any) -> Non
     y.iloc[0] = None
     with pytest.raises(ValueError, match="NaN"):
         clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category"])
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_the_row_of_a_missing_label_is_named(estimator: Any, kind: Any) -> None:
+    y = pd.Series(Y, dtype=kind)
+    y.iloc[7] = None
+    with pytest.raises(DataError, match="`y` must have a label in every row; row 7 has none"):
+        clone(estimator).fit(X, y)
+    if kind is object:
+        with pytest.raises(DataError, match="`y_true` must have a label in every row; row 7 has"):
+            cost_scorer(RULES)(clone(estimator).fit(X, Y), X, y)
+
+
+def test_objects_that_are_booleans_are_true_and_false() -> None:
+    y = (KIND == 1).astype(object)
+    model = CostSensitiveClassifier(GaussianNB(), {(True, False): 5.0}).fit(X, y)
+    assert model.classes_.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("wrapper", [CostSensitiveClassifier, MetaCostClassifier])
+def test_booleans_stay_so_around_a_classifier_that_answers_with_numbers(wrapper: Any) -> None:
+    y, trees = KIND == 1, xgboost.XGBClassifier(n_estimators=3, n_jobs=1)
+    assert trees.fit(X, y).predict(X).dtype.kind == "i"
+    costs = {(True, False): 5.0, "default": 1.0}
+    assert cost_scorer(costs)(trees, X, y) == -(4 * (y & (trees.predict(X) == 0)) + (
+        trees.predict(X) != y
+    )).mean()  # fmt: skip
+    model = wrapper(trees, costs).fit(X, y)
+    assert model.classes_.dtype == model.predict(X).dtype == bool
+    numbers = wrapper(trees, {(1, 0): 5.0, "default": 1.0}).fit(X, y.astype(int))
+    if wrapper is CostSensitiveClassifier:
+        np.testing.assert_array_equal(model.predict(X), numbers.predict(X) == 1)

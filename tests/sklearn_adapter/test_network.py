@@ -232,6 +232,16 @@ def test_large_tables_leave_one_part_out_and_keep_the_best_pass() -> None:
     assert len(curve) == model.n_iter_ == int(np.argmin(curve)) + 1 + 3
 
 
+@pytest.mark.parametrize(("n_classes", "fraction"), [(500, 0.1), (5, 0.001), (5, 0.9999)])
+def test_large_tables_leave_a_part_out_that_is_too_small_for_all_classes(
+    n_classes: int, fraction: float
+) -> None:
+    x, y = np.random.default_rng(0).normal(size=(3_000, 2)), np.arange(3_000) % n_classes
+    model = BilinearClassifier(random_state=0, epochs=1, validation_fraction=fraction).fit(x, y)
+    assert len(model.validation_curve_) == model.n_iter_ == 1
+    assert model.predict_proba(x[:2]).shape == (2, n_classes)
+
+
 def test_folds_are_those_of_repeated_rows_and_balanced() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 3)), np.repeat([0, 1, 2], [40, 18, 2])
@@ -248,6 +258,11 @@ def test_what_cannot_be_left_out_is_trained_on_whole() -> None:
     model = BilinearClassifier(random_state=0, epochs=7).fit([[1.0], [1.0]], ["a", "a"])
     assert model.n_iter_ == 7
     assert not hasattr(model, "validation_curve_")
+    model.fit(IRIS, FLOWER)
+    assert len(model.validation_curve_) == 7
+    assert not hasattr(
+        model.set_params(early_stopping=False).fit(IRIS, FLOWER), "validation_curve_"
+    )
 
 
 def test_large_data_train_in_batches_quickly() -> None:

@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sklearn
 from sklearn.metrics._scorer import _Scorer
+from sklearn.utils import assert_all_finite
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from untrue.errors import DataError, PenaltyError, UntrueWarning, listed, nearest
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.penalty.arrays import table_columns
 from untrue.penalty.stated import DEFAULT, class_names, name_of
 from untrue.sklearn.example_costs import costs_of
+from untrue.sklearn.meta import like, plain_labels
 
 
 def cost_scorer(penalty: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
@@ -76,10 +79,14 @@ def mean_cost(
     cost_columns: Any = None,
 ) -> float:
     """Mean of `penalty[true, predicted]` over labels (N,), weighted if asked."""
-    y_true, y_pred = (column_or_1d(np.asarray(labels)) for labels in (y_true, y_pred))
+    y_true, y_pred = _read_labels(y_true, "y_true"), _read_labels(y_pred, "y_pred")
+    check_consistent_length(y_true, y_pred)
+    y_pred = like(y_pred, y_true)
     true, predicted = y_true.tolist(), y_pred.tolist()
     if not true:
         raise DataError("There must be at least one label to score; got none.")
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, y_true, ensure_non_negative=True)
     # A fold may lack labels. Those that may be names or codes are then names, as `classes` are.
     known_first = () if classes is None else class_names(classes)
     names = class_names([*true, *predicted], classes, beside=known_first)
@@ -88,6 +95,12 @@ def mean_cost(
     pairs = names[: len(true)], names[len(true) :]
     each = found.costs(*pairs) if isinstance(found, ExamplePenalty) else found.cost(*pairs)
     return float(np.average(each, weights=sample_weight))
+
+
+def _read_labels(labels: Any, name: str) -> npt.NDArray[Any]:
+    found: npt.NDArray[Any] = column_or_1d(np.asarray(plain_labels(labels, name)))
+    assert_all_finite(found, input_name=name)
+    return found
 
 
 def _labels(y_true: Any, y_pred: Any, penalty: Any) -> list[Any]:

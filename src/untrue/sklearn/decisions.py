@@ -19,7 +19,14 @@ from untrue.decision.calibration import log_probs, tempered
 from untrue.errors import ArgumentError, DataError
 from untrue.penalty.stated import name_of
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions, read_probs
+from untrue.sklearn.meta import (
+    CostMetaEstimator,
+    aligned_probs,
+    fit_part,
+    like,
+    positions,
+    read_probs,
+)
 
 
 class CostSensitiveClassifier(CostMetaEstimator):
@@ -82,7 +89,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         splitting = self._split_parameters(sample_weight, params)
         params = self._fit_parameters(X, sample_weight, params)
         self._adopt(clone(self.estimator).fit(X, y, **params))
-        self.classes_ = np.asarray(self.estimator_.classes_)
+        self.classes_ = like(np.asarray(self.estimator_.classes_), y)
         self.penalty_ = class_costs(self.penalty, self.classes_, self.classes)
         self.temperature_ = 1.0
         if self.calibrate and len(self.classes_) > 1:

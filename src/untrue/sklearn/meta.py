@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import ArgumentError, DataError, nearest
-from untrue.metrics.inputs import check_prob_rows
+from untrue.metrics.inputs import are_booleans, check_prob_rows
 from untrue.penalty.stated import name_of
 
 # Whose models give logits for probabilities when they are trained by our losses, and what helps.
@@ -53,7 +53,7 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return tags
 
     def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
-        X, y = indexable(X, plain_booleans(y))  # noqa: N806
+        X, y = indexable(X, plain_labels(y))  # noqa: N806
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
@@ -83,14 +83,32 @@ class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                 setattr(self, name, getattr(fitted, name))
 
 
-def plain_booleans(y: Any) -> Any:
-    """Labels with booleans of pandas, nullable or categories, as plain ones; scikit-learn reads
-    numbers."""
-    dtype = getattr(y, "dtype", None)
-    held = getattr(getattr(dtype, "categories", y), "dtype", None)
-    if isinstance(dtype, np.dtype) or getattr(held, "kind", "") != "b" or y.isna().any():
-        return y
-    return np.asarray(y, dtype=bool)
+def plain_labels(y: Any, name: str = "y") -> Any:
+    """Labels that scikit-learn reads as they are: booleans that pandas holds as objects or
+    categories as plain ones, which it takes for numbers. Missing ones are refused."""
+    labels = np.asarray(y)
+    if labels.ndim and labels.dtype.kind == "O":
+        missing = next((n for n, label in enumerate(labels.flat) if _is_missing(label)), None)
+        if missing is not None:
+            raise DataError(
+                f"`{name}` must have a label in every row; row {missing} has none (NaN or None)."
+            )
+    return labels.astype(bool) if are_booleans(labels) else y
+
+
+def _is_missing(label: Any) -> bool:
+    number = isinstance(label, float | np.floating)
+    return label is None or type(label).__name__ == "NAType" or (number and np.isnan(label))
+
+
+def like(answers: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Answers 0 and 1 as False and True where the labels are so, and the reverse.
+
+    XGBClassifier takes booleans, and answers with numbers.
+    """
+    kinds = {answers.dtype.kind, labels.dtype.kind}
+    alike = "b" not in kinds or kinds.isdisjoint("iuf") or not np.isin(answers, (0, 1)).all()
+    return answers if alike else answers.astype(labels.dtype)
 
 
 def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:  # noqa: N803

@@ -19,7 +19,7 @@ from untrue.decision import decide
 from untrue.errors import UntrueWarning
 from untrue.penalty.stated import name_of
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, positions
+from untrue.sklearn.meta import CostMetaEstimator, aligned_probs, fit_part, like, positions
 
 
 def _has_probs(self: MetaCostClassifier) -> bool:
@@ -101,7 +101,7 @@ class MetaCostClassifier(CostMetaEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
         """(N,) Labels."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(X))
+        return like(np.asarray(self.estimator_.predict(X)), self.classes_)
 
     @available_if(_has_probs)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803

@@ -22,7 +22,7 @@ from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import plain_booleans, positions
+from untrue.sklearn.meta import plain_labels, positions
 from untrue.sklearn.stopping import (
     Rows,
     TrainedLayers,
@@ -132,7 +132,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         given = X
-        X, y = validate_data(self, X, plain_booleans(y), dtype=np.float64)  # noqa: N806
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64)  # noqa: N806
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self.classes_, target = np.unique(y, return_inverse=True)
@@ -181,7 +181,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "only with all examples. Use fit."
             )
         first = not hasattr(self, "coefs_")
-        X, y = validate_data(self, X, plain_booleans(y), dtype=np.float64, reset=first)  # noqa: N806
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64, reset=first)  # noqa: N806
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if first:
@@ -237,6 +237,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
         self.n_iter_ = 0
         self.loss_curve_: list[float] = []
+        vars(self).pop("validation_curve_", None)  # of an earlier fit
         self._optimizer_state: dict[str, Any] | None = None
 
     def _new_scaler(self) -> Any:

@@ -6,6 +6,7 @@ was least is then trained on all of them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,12 +39,15 @@ class Rows:
         return Rows(self.inputs[chosen], self.target[chosen], self.weight[chosen])
 
     def parted(self, share: float, rng: np.random.RandomState) -> tuple[Rows, Rows]:
-        """All but a share of each class, and that share."""
-        counts = np.bincount(self.target)
+        """All but a share, and that share: of each class, where both parts have room for all."""
+        n = len(self)
+        left_out = min(math.ceil(share * n), n - 1)
+        counts = np.unique(self.target, return_counts=True)[1]
+        by_class = counts.min() > 1 and len(counts) <= min(left_out, n - left_out)
         kept, aside = train_test_split(
-            np.arange(len(self)),
-            test_size=share,
-            stratify=self.target if counts[counts > 0].min() > 1 else None,
+            np.arange(n),
+            test_size=left_out,
+            stratify=self.target if by_class else None,
             random_state=rng,
         )
         return self.some(kept), self.some(aside)
