@@ -127,6 +127,22 @@ def test_both_ways_to_solve_agree_at_any_confidence(
     np.testing.assert_allclose(found[tame], direct[tame], atol=1e-8, rtol=1e-8)
 
 
+@pytest.mark.usefixtures("solver")
+@pytest.mark.parametrize("scale", [1e6, 1e8])
+@pytest.mark.parametrize("penalty", [PENALTIES["one"], PENALTIES["tree"]])
+def test_large_costs_have_a_posterior(penalty: Penalty, scale: float) -> None:
+    """The minimiser of a posterior eta is where all answers cost about the same."""
+    costs, k = penalty.matrix() * scale, penalty.n_classes
+    p = np.random.default_rng(0).dirichlet(np.ones(k), 50)
+    spread = np.einsum("nm,mj->nmj", p, np.eye(k)) - p[:, :, None] * p[:, None, :]
+    eta = np.linalg.solve(np.eye(k) - 9.0 * spread @ costs.T, p[:, :, None])[:, :, 0]
+    inside = (eta > 1e-3).all(axis=1)
+    assert inside.sum() > 5
+    large = penalty._divided(np.full(k, 1 / scale))
+    found = posterior(p[inside], large, 0.9, strict=True)
+    np.testing.assert_allclose(found, eta[inside], atol=1e-6, rtol=0)
+
+
 def test_rows_that_left_the_simplex_are_clipped_counted_and_reported() -> None:
     penalty = Penalty.from_rules(4, {(0, 1): 50.0}, default=1.0)
     probs = np.array([[0.2, 0.05, 0.05, 0.7], [0.25, 0.25, 0.25, 0.25], [0.4, 0.3, 0.2, 0.1]])

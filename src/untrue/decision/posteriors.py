@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 FEW_CLASSES = 32
 # Less than this of a row's mass, clipped away, is rounding and what training leaves undone.
 SLACK = 1e-6
+# What a product with large costs loses of them.
+ROUNDING = 2.0**-46
 # Values that the systems of a block of rows may hold: 16 MB.
 _BLOCK = 2**21
 
@@ -275,7 +277,11 @@ class _System:
             plus = penalty.expected(np.maximum(zeta, 0.0))
             return self.times(zeta, plus - penalty.expected(np.maximum(-zeta, 0.0)))
 
-        return gmres(apply, self.right, self.p)
+        found, left = gmres(apply, self.right, self.p)
+        # The sums of a large tree round, and those of large costs in proportion to them.
+        largest = self.odds * penalty.expected(np.abs(found)).max(axis=1)
+        allowed = np.maximum(1e-9 * np.linalg.norm(self.right, axis=1), ROUNDING * largest)
+        return found, np.asarray(~(left <= allowed))
 
 
 def _row(penalty: Penalty | ExamplePenalty, j: int) -> FloatArray:
