@@ -237,7 +237,7 @@ class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coefs_, self.intercepts_ = list(layers.weights), list(layers.biases)
         self.n_iter_ = 0
         self.loss_curve_: list[float] = []
-        vars(self).pop("validation_curve_", None)  # of an earlier fit
+        self.__dict__.pop("validation_curve_", None)  # of an earlier fit
         self._optimizer_state: dict[str, Any] | None = None
 
     def _new_scaler(self) -> Any:
