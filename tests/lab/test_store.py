@@ -23,7 +23,7 @@ from untrue.lab.records import (
     Validated,
 )
 from untrue.lab.store import FILE, Store, run_entry
-from untrue.storage import Damaged, StorageError
+from untrue.storage import Damaged, Entry, StorageError
 from untrue.training import Settings
 
 COSTS = PenaltySpec("zone", 10.0, 1.0, cells=((0, 1),))
@@ -103,6 +103,20 @@ def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
         assert again is not None
         assert np.array_equal(again, probs)
         assert store.status() == {CONFIG.run_id: "ok"}
+
+
+@pytest.mark.parametrize(("most", "size"), [(255, 1), (256, 2), (65_535, 2), (65_536, 8)])
+def test_counts_take_few_bytes_and_come_back_whole(tmp_path: Path, most: int, size: int) -> None:
+    result = dataclasses.replace(RESULT, confusion=np.array([[most, 0], [1, 4]]))
+    with Store.write(tmp_path) as store:
+        store.add(result)
+        kept = store._storage.get("run", CONFIG.run_id)
+        assert isinstance(kept, Entry)
+        assert kept.arrays["confusion"].itemsize == size
+        found = store.result(CONFIG.run_id)
+    assert found is not None
+    assert same(found, result)
+    assert found.confusion.dtype == np.int64
 
 
 def test_a_failed_run_is_kept_with_its_traceback_and_replaced_by_a_good_one(tmp_path: Path) -> None:

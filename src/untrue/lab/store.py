@@ -43,6 +43,8 @@ OTHER = "Choose another --out."
 CONFUSION, PROBS, TRAIN = "confusion", "probs", "train confusion"
 SURE, HIGH, SAFETENSORS = "confidence", "high confidence", "safetensors"
 STATES = ("ok", "failed")
+# The kinds of number that counts are kept in: the first that holds them all.
+COUNTS = (np.uint8, np.uint16, np.int64)
 # What of a run has confusion matrices of its own: the name of its arrays, and of its field.
 _NESTED = {"decision": "decisions", "exit": "exits", "stop": "stops"}
 
@@ -206,14 +208,16 @@ def _whole(found: T | Damaged | None) -> T | None:
 
 
 def _from_run(result: RunResult, probs: npt.NDArray[np.float32] | None) -> Entry:
-    arrays: dict[str, npt.NDArray[Any]] = {CONFUSION: result.confusion}
+    counts = {CONFUSION: result.confusion}
     if result.train_confusion is not None:
-        arrays[TRAIN] = result.train_confusion
-    if result.confidence is not None:
-        arrays |= {SURE: result.confidence.total, HIGH: result.confidence.high}
+        counts[TRAIN] = result.train_confusion
     for kind, records in _NESTED.items():
         for number, record in enumerate(getattr(result, records)):
-            arrays[f"{kind} {number}"] = record.confusion
+            counts[f"{kind} {number}"] = record.confusion
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    if result.confidence is not None:
+        counts[HIGH], arrays[SURE] = result.confidence.high, result.confidence.total
+    arrays |= {name: _in_few_bytes(array) for name, array in counts.items()}
     facts = {
         **fields_of(result),
         "config": result.config.to_dict(),
@@ -247,7 +251,7 @@ def _to_run(entry: Entry) -> RunResult:
     )
     sure = None
     if SURE in entry.arrays:
-        sure = Confidence(_square(entry, SURE, k, np.float64), _counts(entry, HIGH, k))
+        sure = Confidence(_square(entry, SURE, k, (np.float64,)), _counts(entry, HIGH, k))
     exits = tuple(
         ExitResult(work, _counts(entry, f"exit {number}", k), temperature)
         for number, (work, temperature) in enumerate(fields.pop("exits"))
@@ -274,14 +278,20 @@ def _to_run(entry: Entry) -> RunResult:
     )
 
 
+def _in_few_bytes(counts: IntArray) -> npt.NDArray[Any]:
+    """Most counts of many classes are small, and a store holds several matrices of each run."""
+    kinds = (kind for kind in COUNTS if counts.max(initial=0) <= np.iinfo(kind).max)
+    return counts.astype(next(kinds))
+
+
 def _counts(entry: Entry, name: str, k: int) -> IntArray:
-    return _square(entry, name, k, np.int64)
+    return _square(entry, name, k, COUNTS).astype(np.int64)
 
 
-def _square(entry: Entry, name: str, k: int, kind: type[np.generic]) -> npt.NDArray[Any]:
+def _square(entry: Entry, name: str, k: int, kinds: Sequence[type[np.generic]]) -> npt.NDArray[Any]:
     found = entry.arrays[name]
-    if found.dtype != kind or found.shape != (k, k):
-        raise ValueError(f"{name} has the shape {found.shape}, not ({k}, {k})")
+    if found.dtype not in kinds or found.shape != (k, k):
+        raise ValueError(f"{name} is {found.dtype} of shape {found.shape}, not ({k}, {k})")
     return found
 
 

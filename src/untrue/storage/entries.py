@@ -20,7 +20,7 @@ Row = tuple[Any, ...]
 T = TypeVar("T")
 
 # The kinds of array that are kept, all little-endian; never objects.
-DTYPES = ("<f4", "<f8", "<i8", "|u1")
+DTYPES = ("<f4", "<f8", "<i8", "<u2", "|u1")
 # What reading a record may raise when it is not what it should be.
 UNREADABLE = (
     UntrueError,
@@ -80,7 +80,8 @@ def to_row(entry: Entry) -> Row:
         small = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         if small.dtype.str not in DTYPES:
             raise ArgumentError(
-                f"Array {name!r} must be float32, float64, int64 or uint8; got {array.dtype}."
+                f"Array {name!r} must be float32, float64, int64, uint16 or uint8; got "
+                f"{array.dtype}."
             )
         # From the original: `ascontiguousarray` gives a number of no dimension one.
         layout.append([name, small.dtype.str, list(array.shape)])
