@@ -246,7 +246,10 @@ def test_a_damaged_plan_and_data_set_are_noted_anew(tmp_path: Path) -> None:
     "broken",
     [
         dataclasses.replace(RESULT, confusion=np.zeros((2, 3), dtype=np.int64)),
-        dataclasses.replace(RESULT, confusion=np.zeros((2, 2))),
+        dataclasses.replace(
+            RESULT,
+            confidence=Confidence(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2), np.int64)),
+        ),
         dataclasses.replace(RESULT, status="well"),  # type: ignore[arg-type]
     ],
 )
