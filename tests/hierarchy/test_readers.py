@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,8 +40,20 @@ def written(folder: Path, text: str, name: str = "tree.csv") -> Path:
         np.array(EDGES),
         pd.DataFrame(EDGES, columns=["parent", "child"]),
         pd.DataFrame(EDGES, columns=["Parent", "Child"])[["Child", "Parent"]],
+        pa.table(dict(zip(("parent", "child"), zip(*EDGES, strict=True), strict=True))),
+        pa.table(dict(zip(("Child", "Parent"), [*zip(*EDGES, strict=True)][::-1], strict=True))),
     ],
-    ids=["any order", "an edge twice", "lists", "iterator", "array", "table", "turned table"],
+    ids=[
+        "any order",
+        "an edge twice",
+        "lists",
+        "iterator",
+        "array",
+        "table",
+        "turned table",
+        "arrow table",
+        "turned arrow table",
+    ],
 )
 def test_edges_in_any_shape_make_the_same_tree(edges: Any) -> None:
     tree = Hierarchy.from_edges(edges, classes=["snake", "ray"])
@@ -291,7 +304,9 @@ def test_paths_may_end_early() -> None:
         tree = Hierarchy.from_paths(paths, classes=["c", "d", "a"])
         assert tree.leaves == ("c", "d")
         assert tree.height("a", "c") == 2
-    table = pd.DataFrame({"coarse": ["x", "x", "y"], "fine": ["p", "q", None]})
+    columns = {"coarse": ["x", "x", "y"], "fine": ["p", "q", None]}
+    assert Hierarchy.from_paths(pa.table(columns)).classes == ("p", "q", "y")
+    table = pd.DataFrame(columns)
     assert Hierarchy.from_paths(table).leaves == ("p", "q", "y")
 
 

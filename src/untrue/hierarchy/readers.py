@@ -20,8 +20,10 @@ Hung = tuple[str | None, str]  # None: not below anything yet
 
 
 def rows_of(table: Any) -> Iterable[Any]:
-    """The rows of a DataFrame; anything else as it is."""
-    if hasattr(table, "itertuples"):
+    """The rows of a table (pandas, pyarrow); anything else as it is."""
+    if hasattr(table, "column_names"):
+        table = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    elif hasattr(table, "itertuples"):
         table = table.itertuples(index=False, name=None)
     rows: Iterable[Any] = table
     return rows
@@ -29,7 +31,8 @@ def rows_of(table: Any) -> Iterable[Any]:
 
 def edge_rows(table: Any) -> Iterable[Any]:
     """(parent, child) rows; a table with columns called so goes by these names."""
-    names = [str(name).strip().lower() for name in getattr(table, "columns", ())]
+    columns = getattr(table, "column_names", getattr(table, "columns", ()))
+    names = [str(name).strip().lower() for name in columns]
     rows = rows_of(table)
     return (row[::-1] for row in rows) if names == ["child", "parent"] else rows
 
