@@ -148,7 +148,8 @@ def audit(
              the true labels (N,)
     penalty  what mistakes cost; without it each counts 1, and nothing is measured by cost.
              Labels of a file are matched with its classes by name, and so are names in arrays;
-             whole numbers there are positions
+             whole numbers there are positions, or names that are numbers; what may be both, with
+             different meanings, is refused.
              With costs of each row (a `FormulaPenalty`, by columns of the file or of `cost_columns`
              beside arrays; or an `ExamplePenalty` of these), what was paid is counted by row
     rule     of `control`, in place of a penalty and budgets: whether its budgets still
