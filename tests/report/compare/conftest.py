@@ -65,6 +65,7 @@ def configs(
             "setup": Setup(info.name, "mnist", Settings(epochs=2), validation=100),
             "seed": seed,
             "score_on": (spec,),
+            "calibrate": True,
         }
         for name in methods:
             if name == "ce":

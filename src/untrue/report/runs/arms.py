@@ -104,6 +104,12 @@ class Arms:
         """Mean and interval over the repetitions; None when there are none."""
         return mean_interval(self.by_seed(arm, measure).values(), overlap=self._overlap)
 
+    def before(self, arm: Arm, measure: str) -> Interval | None:
+        """The mean of the baseline over the repetitions that an arm has."""
+        found = self.by_seed(self.baseline(arm), measure)
+        kept = [value for seed, value in found.items() if seed in self._rows.get(arm, {})]
+        return mean_interval(kept, overlap=self._overlap)
+
     def value(self, arm: Arm, measure: str, *, absent: float = math.inf) -> float:
         """The mean alone; `absent` when there are no repetitions."""
         found = self.mean(arm, measure)

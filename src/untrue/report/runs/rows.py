@@ -216,7 +216,10 @@ def _rows(
         made += [
             (d.rule, _costs(d.costs), d.confusion, _of_decision(result, d))
             for d in result.decisions
-            if d.costs.cells == cells and d.costs in config.score_on
+            if d.costs.cells == cells
+            and d.costs in config.score_on
+            # A comparison in the same directory may have decided a shared run in more ways.
+            and (config.calibrate or d.rule == "least-cost")
         ]
         made += _of_exits(result, "" if scored is None else _costs(scored))
         for rule, costs, confusion, more in made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from untrue.errors import DataError
 from untrue.report.document.tables import Cell, Column, Table, middle
-from untrue.report.runs.arms import Arm, Arms, baseline_arm
+from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.rows import Collected
 from untrue.report.sweep.published import published_value
 
@@ -14,8 +14,13 @@ TOLERANCE = 1.0
 
 def within_tolerance(arms: Arms, arm: Arm) -> bool:
     """Whether its total error is at most `TOLERANCE` above the baseline's."""
-    limit = arms.value(baseline_arm(zone_size=arm.zone_size), "total_error_pct") + TOLERANCE
-    return arms.value(arm, "total_error_pct") <= limit
+    return _added(arms, arm, "total_error_pct") <= TOLERANCE
+
+
+def _added(arms: Arms, arm: Arm, measure: str) -> float:
+    """The paired difference: each repetition has a zone of its own, and an arm may lack some."""
+    found = arms.change(arm, measure)
+    return 0.0 if found is None else found.value
 
 
 def best(arms: Arms, size: int, loss: str | None = None) -> Arm | None:
@@ -30,8 +35,8 @@ def best(arms: Arms, size: int, loss: str | None = None) -> Arm | None:
     ]
     good = [arm for arm in treated if within_tolerance(arms, arm)]
     if not good:
-        return min(treated, key=lambda a: arms.value(a, "total_error_pct"), default=None)
-    return min(good, key=lambda a: arms.value(a, "zone_errors"))
+        return min(treated, key=lambda a: _added(arms, a, "total_error_pct"), default=None)
+    return min(good, key=lambda a: _added(arms, a, "zone_errors"))
 
 
 def shown_size(arms: Arms) -> int:
@@ -91,23 +96,22 @@ def short(arms: Arms, sizes: list[int]) -> Table:
     """Before and after in a few lines."""
     rows: list[tuple[Cell, ...]] = []
     for size in sizes:
-        base = baseline_arm(zone_size=size)
         free = arms.least_cost(zone_size=size)
         treated = [a for a in arms.select(zone_size=size, decision="argmax") if not a.is_baseline]
         rows += [
             (
                 size,
                 "least-cost decision only" if arm is free else arm.name,
-                middle(arms.mean(base, "zone_errors")),
+                middle(arms.before(arm, "zone_errors")),
                 middle(arms.mean(arm, "zone_errors")),
-                middle(arms.mean(base, "accuracy_pct")),
+                middle(arms.before(arm, "accuracy_pct")),
                 middle(arms.mean(arm, "accuracy_pct")),
             )
             for arm in [*treated, *([free] if free else [])]
         ]
     return Table(
         title="Errors in the zone and accuracy, before and after (means)",
-        see="Before is the baseline, plain cross-entropy.",
+        see="Before is the baseline, plain cross-entropy, of the same repetitions.",
         columns=(
             Column("zone (cells)"),
             Column("model after"),
