@@ -22,6 +22,12 @@ PENALTIES = {
     "rules": Penalty.from_rules(CLASSES, {("c0", "c4"): 20.0, ("c1", "c2"): 3.0}),
     "tree": Penalty.from_groups(GROUPS),
     "dense": Penalty.from_ordinal(CLASSES, power=1.5),
+    # One cost that forbids an answer.
+    "never": Penalty.from_matrix(
+        np.where(np.eye(K)[0][:, None] * np.eye(K)[4], 1e20, Penalty.from_ordinal(K).matrix()),
+        CLASSES,
+    ),
+    "never, rules": Penalty.from_rules(CLASSES, {("c0", "c4"): 1e20, ("c1", "c2"): 3.0}),
 }
 TEXTS = ["c0->c4 <= 5%", "*->c2 <= 5%", "c3<-* <= 5%", "across groups <= 5%", "expected cost <= 1"]
 MULTIPLIERS = np.array(

@@ -128,6 +128,14 @@ def test_costs_by_columns_leave_the_most_probable_class(
     assert named == ["predicted", "index", *probs, "scores"]
 
 
+def test_a_cost_that_forbids_an_answer_leaves_the_others_apart(fitted: FitResult) -> None:
+    first, *_, last = CLASSES
+    never = Penalty.from_rules(CLASSES, {(first, last): 1e20, (last, first): 5.0})
+    made = export_onnx(fitted.model, decision="cost", penalty=never)
+    source = onnx_check.drawn(made, fitted.model)
+    assert check_onnx(made, fitted.model, source).agree == len(source)
+
+
 def test_costs_of_the_moment_decide(fitted: FitResult, patients: Path) -> None:
     even = Penalty.from_rules(list(reversed(CLASSES)), {("benign", "tumour"): 9.0}, default=1.0)
     made = export_onnx(fitted.model, decision="cost", penalty=even)

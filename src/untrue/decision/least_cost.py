@@ -117,7 +117,7 @@ def _decide_array(
 ) -> IntArray:
     scores = read_scores(probs, "probs", penalty.n_classes)
     labels = np.empty(len(scores), dtype=np.int64)
-    cancelled = _cancelled(penalty)
+    cancelled = cancelled_costs(penalty)
     for rows, block in prob_blocks(scores, eps):
         if shift is not None:
             block = block * shift
@@ -151,7 +151,7 @@ def _decide_tensor(
     inside = torch.float32 if probs.device.type == "mps" else torch.float64
     labels = torch.empty(n, dtype=torch.int64, device=probs.device)
     factors = None if shift is None else torch.from_numpy(shift).to(inside).to(probs.device)
-    known = _cancelled(penalty)
+    known = cancelled_costs(penalty)
     cancelled = None if known is None else torch.from_numpy(known).to(inside).to(probs.device)
     with torch.no_grad():
         for rows in row_blocks(n, k, None if on_cpu else _DEVICE_BLOCK):
@@ -196,7 +196,7 @@ def _check_left(total: FloatArray, first: int) -> None:
         )
 
 
-def _cancelled(penalty: Costs) -> FloatArray | None:
+def cancelled_costs(penalty: Costs) -> FloatArray | None:
     """(k,) Of each true class the cost that `expected` adds and takes away again; of trees None.
 
     What is left is rounded in proportion to it. A product with a matrix only adds, so that costs of
@@ -207,7 +207,7 @@ def _cancelled(penalty: Costs) -> FloatArray | None:
     if isinstance(penalty, RulesPenalty):
         return np.array(penalty.open_default)
     if isinstance(penalty, ExamplePenalty):
-        found = _cancelled(penalty.base)
+        found = cancelled_costs(penalty.base)
         if found is not None:
             np.maximum.at(found, penalty.true, penalty.base_costs)
         return found

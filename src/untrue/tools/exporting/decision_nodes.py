@@ -43,9 +43,8 @@ def add_least_cost(
     expected = graph.add("MatMul", probs, graph.put(costs, np.float64))
     axis = graph.put([1], np.int64)
     least = graph.add("ReduceMin", expected, axis, keepdims=1)
-    greatest = graph.add("ReduceMax", expected, axis, keepdims=1)
     share = graph.put(np.float64(cost_slack(1.0, len(costs))))
-    slack = graph.add("Mul", greatest, share)
+    slack = graph.add("Mul", least, share)
     tied = graph.add("LessOrEqual", expected, graph.add("Add", least, slack))
     wanted = graph.add("Where", tied, probs, graph.put(np.float64(-1.0)))
     if abstain_cost is None or math.isinf(abstain_cost):
