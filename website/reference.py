@@ -19,7 +19,12 @@ TOOLS = {name: home for name, home in untrue._HOME.items() if home.startswith("u
 LATE = {
     "losses": registry.CLASSES | registry.BESIDE,
     "functional": registry.FUNCTIONS
-    | {"log1m_softmax": "untrue.functional.formula", "backend": "untrue.functional.native"},
+    | {
+        "linear_bilinear_loss": "untrue.functional.linear_head",
+        "linear_log_bilinear_loss": "untrue.functional.linear_head",
+        "log1m_softmax": "untrue.functional.formula",
+        "backend": "untrue.functional.native",
+    },
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from untrue.checks import check_number
-from untrue.errors import ArgumentError, PenaltyError
+from untrue.errors import ArgumentError, MissingDependencyError, PenaltyError
 from untrue.optional import missing
 from untrue.penalty import ExamplePenalty, Penalty
 
@@ -18,7 +18,12 @@ try:
     import keras
     from keras import ops
 except ImportError as error:
-    raise missing("untrue.keras", "keras", "frameworks") from error
+    if error.name is None or error.name.partition(".")[0] == "keras":
+        raise missing("untrue.keras", "keras", "frameworks") from error
+    raise MissingDependencyError(
+        f"untrue.keras needs a backend of Keras, and {error.name} is missing: install it, or set "
+        "KERAS_BACKEND to torch or jax before Keras is imported."
+    ) from error
 
 __all__ = ["BilinearLoss", "LogBilinearLoss"]
 

@@ -266,7 +266,7 @@ def test_no_rule_is_exit_code_1_with_what_it_would_take_and_nothing_is_written(
             ["decide", "rule.json", "new.csv", "--column", "", "--out", "d.csv"],
             "`column` (--column) must name the column of answers; got no name.",
         ),
-        (["audit", "new.csv"], "Say what to judge the predictions by: --penalty FILE"),
+        (["audit", "new.csv"], "with `untrue penalty new`), --hierarchy FILE, --budget"),
         (
             ["audit", "new.csv", "--rule", "rule.json", "--penalty", "c.toml"],
             "(--penalty) or `rule`",

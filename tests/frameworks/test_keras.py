@@ -23,3 +23,17 @@ def test_losses_training_and_saving_on_a_backend(backend: str, tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [backend]
+
+
+def test_a_backend_that_is_missing_is_named_with_the_way_out(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['tensorflow'] = None; import untrue.keras"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "KERAS_BACKEND": "tensorflow", "KERAS_HOME": str(tmp_path)},
+    )
+    assert done.returncode == 1
+    assert "needs a backend of Keras, and tensorflow is missing" in done.stderr
+    assert "set KERAS_BACKEND to torch or jax" in done.stderr

@@ -97,7 +97,7 @@ def audit(
     if not (penalty or rule or budget or hierarchy):
         raise ArgumentError(
             "Say what to judge the predictions by: --penalty FILE (what mistakes cost; make one "
-            'with `untrue penalty new`), --budget "a->b <= 1%" or --rule FILE.'
+            'with `untrue penalty new`), --hierarchy FILE, --budget "a->b <= 1%" or --rule FILE.'
         )
     costs = None if penalty is None else load_any(penalty)
     known = None if costs is None else costs.classes
