@@ -26,12 +26,17 @@ def test_losses_training_and_saving_on_a_backend(backend: str, tmp_path: Path) -
 
 
 def test_a_backend_that_is_missing_is_named_with_the_way_out(tmp_path: Path) -> None:
-    hidden = "import sys; sys.modules['tensorflow'] = None; import untrue.keras"
+    # A folder of that name that cannot be imported, whether there is a real one or not.
+    (tmp_path / "tensorflow").mkdir()
+    (tmp_path / "tensorflow" / "__init__.py").write_text(
+        "raise ModuleNotFoundError('no module', name='tensorflow')"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", hidden],
+        [sys.executable, "-c", "import untrue.keras"],
         capture_output=True,
         text=True,
         timeout=300,
+        cwd=tmp_path,
         env={**os.environ, "KERAS_BACKEND": "tensorflow", "KERAS_HOME": str(tmp_path)},
     )
     assert done.returncode == 1
