@@ -85,7 +85,8 @@ def many_outside(share: float, alpha: float, which: str) -> str | None:
         return None
     return (
         f"for {100 * share:.0f} % of the {which} the scores do not correspond to any class "
-        f"probabilities (alpha {alpha:g}); the nearest are taken. A smaller alpha helps"
+        f"probabilities (alpha {alpha:g}); the nearest are taken, which may be far off. A smaller "
+        "alpha helps; so does deciding by argmax"
     )
 
 
