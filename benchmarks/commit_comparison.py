@@ -24,7 +24,8 @@ from benchmarks.recipe_studies import COMPARED
 from benchmarks.shown_comparisons import FINDING
 from untrue.errors import ArgumentError
 from untrue.lab.store import FILE
-from untrue.report.compare.chapter import findings
+from untrue.report.compare.sentences import finding
+from untrue.report.compare.settings import Comparison
 
 
 def main() -> None:
@@ -54,7 +55,8 @@ def put(runs: Path, name: str, docs: Path = COMPARED, *, add: bool = False) -> P
     with tempfile.TemporaryDirectory() as place_of_runs:
         shutil.copyfile(keep_runs(runs, Path(place_of_runs)), made / FILE)
     command = without_places(found.sweep.command)
-    (made / FINDING).write_text(f"```sh\n{command}\n```\n\n{findings(found)}\n")
+    paragraphs = (f"```sh\n{command}\n```", *finding(Comparison(found)))
+    (made / FINDING).write_text("\n\n".join(paragraphs) + "\n")
     shutil.rmtree(place, ignore_errors=True)
     return made.rename(place)
 

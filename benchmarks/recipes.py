@@ -31,7 +31,7 @@ from benchmarks.recipe_studies import (
     studies,
     where,
 )
-from benchmarks.shown_comparisons import SHOWN, shown
+from benchmarks.shown_comparisons import SHOWN, in_short, shown
 from untrue.losses.registry import MIXED
 from untrue.report.compare.sentences import all_of
 from untrue.report.compare.settings import above, below
@@ -119,6 +119,7 @@ def verdict(found: Sequence[Study]) -> str:
 PAGE = Page(
     DOCS / "comparison.md",
     {
+        "in-short": Made(in_short),
         **{name: Made(partial(shown, name)) for name in SHOWN},
         "recipes": Made(lambda: text(studies())),
         "chosen": Made(chosen_strengths.table),

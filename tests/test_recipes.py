@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,8 +160,53 @@ def test_a_comparison_is_put_into_the_documentation_whole(tmp_path: Path) -> Non
     text = shown_comparisons.shown("digits", docs)
     assert f"untrue compare --data {DIGITS.name} --out DIR\n" in text
     assert "the free decision rule, which costs" in text
-    assert "| method | expected cost |" in text
+    assert "| method | expected cost | difference in cost | total error (%) |" in text
+    assert "| method | 0 points | 0.5 points | 1 point |" in text
     assert shown_comparisons.shown("kdd99", docs) == NOT_YET
+
+
+def test_a_page_shows_the_tables_of_a_comparison_in_short() -> None:
+    head = ["method", "expected cost", "difference in cost", "difference in error", "setting"]
+    rows = [["ce", "3", "+1", "-2", "most probable"], ["sosr", "1", "-1", "-3", "scale 3"]]
+    assert shown_comparisons.at_their_best([head, *rows]) == [
+        ["method", "expected cost", "difference in cost"],
+        ["ce, most probable", "3", "+1"],
+        ["sosr", "1", "-1"],
+    ]
+    head = ["may lose (points)", "method", "expected cost", "difference in cost", "setting"]
+    free = [[f"**{points}**", "**ce, free rule**", "**3**", "**-**", ""] for points in "01"]
+    ours = [[points, "sosr", "1", f"-{points}", ""] for points in "01"]
+    assert shown_comparisons.at_equal_accuracy([head, free[0], ours[0], free[1], ours[1]]) == [
+        ["method", "0 points", "1 point"],
+        ["**ce, free rule**", "**3**", "**3**"],
+        ["sosr", "-0", "-1"],
+    ]
+
+
+def test_all_comparisons_of_the_page_are_in_its_first_table() -> None:
+    head, _, *lines = shown_comparisons.in_short().splitlines()
+    assert head.startswith("| data | ce | ce+cost | bilinear | log-bilinear |")
+    assert [line.split("|")[1].strip() for line in lines] == list(shown_comparisons.SHOWN.values())
+    for name, line in zip(shown_comparisons.SHOWN, lines, strict=True):
+        rows = [r for r in read(COMPARED / name / "rows.csv") if r["loss"] == CROSS_ENTROPY]
+        for at, decision in ((2, "argmax"), (3, CALIBRATED)):
+            costs = [
+                float(r["expected_cost"])
+                for r in rows
+                if r["decision"] == decision and r["cost_share"] in ("", "1.0")
+            ]
+            shown = line.split("|")[at].split()[0]
+            digits = len(shown.split(".")[1])
+            mean = sum(costs) / len(costs)
+            assert float(shown) == pytest.approx(mean, abs=0.51 * 10**-digits), (name, decision)
+
+
+def test_long_commands_of_the_page_are_continued_as_a_shell_reads_them() -> None:
+    command = "untrue compare " + " ".join(f"--strength method-{i}=0.5" for i in range(9))
+    block = shown_comparisons.wrapped(f"```sh\n{command}\n```")
+    assert max(map(len, block.splitlines())) <= shown_comparisons.WIDTH + 2
+    body = block.removeprefix("```sh\n").removesuffix("\n```")
+    assert shlex.split(body.replace("\\\n", "")) == command.split()
 
 
 def test_a_published_comparison_grows_to_what_one_store_would_give(tmp_path: Path) -> None:
