@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--add", action="store_true")
     options = parser.parse_args()
     print(put(options.runs, options.name, add=options.add))
-    print(recipes.PAGE.update())
+    recipes.main()
 
 
 def put(runs: Path, name: str, docs: Path = COMPARED, *, add: bool = False) -> Path:

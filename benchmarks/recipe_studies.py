@@ -44,7 +44,7 @@ class Recipe:
         return f"{label_of(self.loss)} {self.strength}".strip() + f", {self.decision}"
 
 
-FREE = Recipe(CROSS_ENTROPY, "", LEAST_COST)
+PLAIN, FREE = (Recipe(CROSS_ENTROPY, "", decision) for decision in (ARGMAX, LEAST_COST))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,18 @@ def test_the_page_says_what_is_recommended_and_where_the_free_rule_is_beaten() -
     assert "No recipe is recommended yet" in recipes.verdict([study("a", LESS)])
 
 
+def test_the_page_leaves_out_what_costs_more_somewhere_and_the_full_table_has_it() -> None:
+    found = [study("a", LESS), study("b", LESS), study("c", MORE)]
+    page, whole = recipes.text(found), recipes.table(found, recipes.common(found))
+    assert "| bilinear 0.6, posterior |" not in page
+    assert "left out are those that cost more somewhere, 1 (" in page
+    assert "| bilinear 0.6, posterior | **-4.0 ± 1.0** |" in whole
+    assert "| **ce, least cost** |" in page
+    assert recipes.table(recipes.studies(), recipes.common(recipes.studies())) in (
+        recipes.ALL.path.read_text()
+    )
+
+
 def test_methods_of_the_studies_are_read_as_they_are_named() -> None:
     from benchmarks.example_costs import METHODS as BY_EXAMPLE
     from benchmarks.german import METHODS, TWINS
