@@ -6,9 +6,10 @@ import csv
 import io
 import math
 import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from rich import box
 from rich.table import Table as RichTable
@@ -21,6 +22,7 @@ from untrue.report.document.prose import prose
 from untrue.report.document.styles import written
 
 Cell: TypeAlias = str | int | float | Interval | None
+Thing = TypeVar("Thing")
 NOTHING = "-"
 # A table with more columns does not fit a phone.
 WIDE = 3
@@ -61,6 +63,26 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     strong: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        see: str,
+        things: Iterable[Thing],
+        columns: Mapping[Column, Callable[[Thing], Cell]],
+        *,
+        strong: Callable[[Thing], bool] = lambda _: False,
+    ) -> Table:
+        """A row for each thing: each column has what it shows of one beside it."""
+        every = tuple(things)
+        return cls(
+            title,
+            see,
+            tuple(columns),
+            tuple(tuple(cell(thing) for cell in columns.values()) for thing in every),
+            frozenset(i for i, thing in enumerate(every) if strong(thing)),
+        )
 
     def __post_init__(self) -> None:
         for position, row in enumerate(self.rows):

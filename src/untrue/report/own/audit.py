@@ -205,24 +205,16 @@ def confusions(found: AuditResult) -> Table:
     wrong = np.flatnonzero(cells.true != cells.predicted)
     first = wrong[np.argsort(-cells.count[wrong], kind="stable")][:MOST_CONFUSIONS]
     errors = found.summary.errors
-    return Table(
+    return Table.of(
         "The most frequent confusions",
         f"Of {counted(errors, 'error')}." if errors else "There are no errors.",
-        (
-            Column("true"),
-            Column("predicted"),
-            Column("times", ",d"),
-            Column("of all errors (%)", ".1f"),
-        ),
-        tuple(
-            (
-                names[cells.true[i]],
-                names[cells.predicted[i]],
-                int(cells.count[i]),
-                100 * float(cells.count[i]) / errors,
-            )
-            for i in first.tolist()
-        ),
+        first.tolist(),
+        {
+            Column("true"): lambda i: names[cells.true[i]],
+            Column("predicted"): lambda i: names[cells.predicted[i]],
+            Column("times", ",d"): lambda i: int(cells.count[i]),
+            Column("of all errors (%)", ".1f"): lambda i: 100 * float(cells.count[i]) / errors,
+        },
     )
 
 

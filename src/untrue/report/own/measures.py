@@ -104,30 +104,20 @@ def costliest(summary: Summary, title: str = "The costliest confusions") -> Tabl
     whole = (summary.expected_cost or 0.0) * summary.n
     together = 100 * sum(row.cost for row in rows) / (whole or 1.0)
     digits = ",.0f" if all((row.cost / row.count).is_integer() for row in rows) else ",.2f"
-    return Table(
+    return Table.of(
         title,
         f"Together {together:.{0 if together >= 10 else 1}f} % of all cost."
         if rows
         else "No error costs anything.",
-        (
-            Column("true"),
-            Column("predicted"),
-            Column("times", ",d"),
-            Column("cost each", digits),
-            Column("total cost", digits),
-            Column("of all cost (%)", ".1f"),
-        ),
-        tuple(
-            (
-                row.true,
-                row.predicted,
-                row.count,
-                row.cost / row.count,
-                row.cost,
-                100 * row.cost / whole,
-            )
-            for row in rows
-        ),
+        rows,
+        {
+            Column("true"): lambda row: row.true,
+            Column("predicted"): lambda row: row.predicted,
+            Column("times", ",d"): lambda row: row.count,
+            Column("cost each", digits): lambda row: row.cost / row.count,
+            Column("total cost", digits): lambda row: row.cost,
+            Column("of all cost (%)", ".1f"): lambda row: 100 * row.cost / whole,
+        },
     )
 
 

@@ -45,19 +45,16 @@ def answers_table(found: NodeAudit) -> Table:
     other = actions.hierarchy.class_nodes[cells.true] != actions.nodes[cells.action]
     order = np.argsort(-cells.count * other, kind="stable")[: min(SHOWN, int(other.sum()))]
     costs = np.asarray(actions.cost(cells.true, cells.action), dtype=np.float64)
-    return Table(
+    return Table.of(
         "The commonest answers that are not the true class",
         "An answer costs the edges between it and the true class, or what `cost` gives in Python.",
-        (Column("true"), Column("answer"), Column("times", ",d"), Column("cost each", ",.3g")),
-        tuple(
-            (
-                actions.classes[cells.true[c]],
-                actions.actions[cells.action[c]],
-                int(cells.count[c]),
-                float(costs[c]),
-            )
-            for c in order.tolist()
-        ),
+        order.tolist(),
+        {
+            Column("true"): lambda c: actions.classes[cells.true[c]],
+            Column("answer"): lambda c: actions.actions[cells.action[c]],
+            Column("times", ",d"): lambda c: int(cells.count[c]),
+            Column("cost each", ",.3g"): lambda c: float(costs[c]),
+        },
     )
 
 

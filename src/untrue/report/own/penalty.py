@@ -88,18 +88,16 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
     tables = [Table(f"Check of {name}", "", (Column("what"), Column("found")), tuple(facts))]
     if found.asymmetric:
         tables.append(
-            Table(
+            Table.of(
                 "Asymmetric pairs, most first",
                 "Correct if one direction is the worse mistake; else an error in the costs.",
-                (
-                    Column("true"),
-                    Column("predicted"),
-                    Column("cost", COST),
-                    Column("the other way round", COST),
-                ),
-                tuple(
-                    (pair.true, pair.predicted, pair.there, pair.back) for pair in found.asymmetric
-                ),
+                found.asymmetric,
+                {
+                    Column("true"): lambda pair: pair.true,
+                    Column("predicted"): lambda pair: pair.predicted,
+                    Column("cost", COST): lambda pair: pair.there,
+                    Column("the other way round", COST): lambda pair: pair.back,
+                },
             )
         )
     tables.append(
@@ -116,21 +114,17 @@ def diagnosis_tables(found: Diagnosis, *, name: str) -> tuple[Table, ...]:
 
 def suggestion_table(found: Suggestion) -> Table:
     """Where the cost of the counted errors lies under a suggested penalty."""
-    rows: list[tuple[Cell, ...]] = [
-        (row.true, row.predicted, row.count, row.cost, 100 * row.cost / found.total_cost)
-        for row in found.costliest
-    ]
-    return Table(
+    return Table.of(
         "What the errors you counted would cost",
         f"In all {number(found.total_cost)}, {number(found.expected_cost)} an answer.",
-        (
-            Column("true"),
-            Column("predicted"),
-            Column("times", ",d"),
-            Column("cost", COST),
-            Column("of all cost (%)", ".0f"),
-        ),
-        tuple(rows),
+        found.costliest,
+        {
+            Column("true"): lambda row: row.true,
+            Column("predicted"): lambda row: row.predicted,
+            Column("times", ",d"): lambda row: row.count,
+            Column("cost", COST): lambda row: row.cost,
+            Column("of all cost (%)", ".0f"): lambda row: 100 * row.cost / found.total_cost,
+        },
     )
 
 

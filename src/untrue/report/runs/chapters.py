@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -134,19 +135,15 @@ def means_table(
     first: Mapping[Column, Callable[[Arm], Cell]],
 ) -> Table:
     """Each measure in percent, of the baselines and of all that was trained, for a terminal."""
-    measures = tuple(measures)
-    return Table(
-        title=f"{title} (means with 95 % intervals)",
-        see="",
-        columns=(*first, *(Column(f"{called} (%)", ".2f") for _, called, _ in measures)),
-        rows=tuple(
-            (
-                *(cell(arm) for cell in first.values()),
-                *(arms.mean(arm, measure) for measure, _, _ in measures),
-            )
-            for arm in arms.select()
-            if arm.is_baseline or arm.decision == "argmax"
-        ),
+    means = {
+        Column(f"{called} (%)", ".2f"): partial(arms.mean, measure=measure)
+        for measure, called, _ in measures
+    }
+    return Table.of(
+        f"{title} (means with 95 % intervals)",
+        "",
+        [arm for arm in arms.select() if arm.is_baseline or arm.decision == "argmax"],
+        {**first, **means},
     )
 
 

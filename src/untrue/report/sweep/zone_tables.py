@@ -51,44 +51,31 @@ def shown_size(arms: Arms) -> int:
 
 def table(collected: Collected, arms: Arms, size: int) -> Table:
     """Every arm of one zone size."""
-    chosen = arms.select(zone_size=size)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            arm.trained_by,
-            arm.alpha,
-            arm.decided,
-            arms.mean(arm, "zone_errors"),
-            arms.change(arm, "zone_errors"),
-            arms.mean(arm, "total_error_pct"),
-            arms.change(arm, "total_error_pct"),
-            arms.mean(arm, "zone_share_pct"),
-            arms.repetitions(arm),
-        )
-        for arm in chosen
-    ]
     free = arms.least_cost(zone_size=size)
     costs = f" The least-cost decision is made with costs {free.costs}." if free else ""
     theirs = published_value(
         f"masked_zone_{collected.sweep.data}", "total_error_pct", loss="", alpha=0.0
     )
     note = f" Published: a baseline of about {theirs:g} % total error." if theirs else ""
-    return Table(
-        title=f"Zone of {size} cells, {collected.sweep.data}",
-        see="Means with 95 % intervals; differences are to the baseline of the same repetition."
+    return Table.of(
+        f"Zone of {size} cells, {collected.sweep.data}",
+        "Means with 95 % intervals; differences are to the baseline of the same repetition."
         f"{costs}{note}",
-        columns=(
-            Column("loss"),
-            Column("alpha", "g"),
-            Column("decision"),
-            Column("errors in the zone", ".1f"),
-            Column("difference", "+.1f"),
-            Column("total error (%)", ".2f"),
-            Column("difference (points)", "+.2f"),
-            Column("zone's share of the errors (%)", ".1f"),
-            Column("repetitions"),
-        ),
-        rows=tuple(rows),
-        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
+        arms.select(zone_size=size),
+        {
+            Column("loss"): lambda arm: arm.trained_by,
+            Column("alpha", "g"): lambda arm: arm.alpha,
+            Column("decision"): lambda arm: arm.decided,
+            Column("errors in the zone", ".1f"): lambda arm: arms.mean(arm, "zone_errors"),
+            Column("difference", "+.1f"): lambda arm: arms.change(arm, "zone_errors"),
+            Column("total error (%)", ".2f"): lambda arm: arms.mean(arm, "total_error_pct"),
+            Column("difference (points)", "+.2f"): lambda arm: arms.change(arm, "total_error_pct"),
+            Column("zone's share of the errors (%)", ".1f"): lambda arm: arms.mean(
+                arm, "zone_share_pct"
+            ),
+            Column("repetitions"): arms.repetitions,
+        },
+        strong=lambda arm: arm.is_baseline,
     )
 
 
