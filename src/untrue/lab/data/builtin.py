@@ -18,8 +18,6 @@ from untrue.array_types import IntArray
 from untrue.errors import MissingDependencyError
 from untrue.lab.data.formats import Bytes
 
-__all__ = ["digits", "mnist_5k", "package_file", "split"]
-
 EVERY = 5
 INSTALL = '`pip install "untrue[lab]"`'
 PACKAGED = {

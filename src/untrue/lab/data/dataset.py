@@ -21,8 +21,6 @@ from untrue.lab.data.sources import FILES, IMAGES, Download, source
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
-__all__ = ["Dataset", "load", "read"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:

@@ -25,8 +25,6 @@ from untrue.lab.data.progress import meter_for, say
 from untrue.lab.data.sources import Download
 from untrue.optional import missing
 
-__all__ = ["fetch", "sha256"]
-
 CONNECT_SECONDS, READ_SECONDS = 10, 30
 NPM_SECONDS = 600
 CHUNK = 1 << 16

@@ -12,8 +12,6 @@ from untrue.lab.data.sources import BUILT_IN, source
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
 
-__all__ = ["DatasetFacts", "facts"]
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:

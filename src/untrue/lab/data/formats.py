@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from untrue.errors import DataError
 
-__all__ = ["Bytes", "open_plain", "read_cifar", "read_idx"]
-
 Bytes = npt.NDArray[np.uint8]
 
 IMAGE_BYTES = 3 * 32 * 32

@@ -15,8 +15,6 @@ from untrue.lab.data.places import Files, expected, find, plain_name, roots
 from untrue.lab.data.sources import BUILT_IN, NAMES, Download, source
 from untrue.lab.data.tables import read_table_data
 
-__all__ = ["DatasetCheck", "LocalDataset", "check", "get", "listing"]
-
 
 @dataclass(frozen=True, slots=True)
 class LocalDataset:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CIFAR10", "CIFAR100", "CIFAR100_COARSE", "CIFAR100_GROUPS", "DIGITS", "FASHION"]
-
 DIGITS = tuple("0123456789")
 
 FASHION = (

@@ -11,17 +11,6 @@ from pathlib import Path
 from untrue.errors import MissingDependencyError
 from untrue.lab.data.sources import Download
 
-__all__ = [
-    "VARIABLE",
-    "Files",
-    "download_folder",
-    "expected",
-    "find",
-    "find_in",
-    "plain_name",
-    "roots",
-]
-
 VARIABLE = "UNTRUE_DATA"
 
 

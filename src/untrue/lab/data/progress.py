@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
-__all__ = ["Meter", "meter_for", "say"]
-
 
 class Meter(Protocol):
     """What pooch tells of a download: the bytes in all, then those that came."""

@@ -10,8 +10,6 @@ from typing import Literal
 from untrue.errors import ArgumentError, nearest
 from untrue.lab.data import names
 
-__all__ = ["BUILT_IN", "FILES", "IMAGES", "NAMES", "TABLES", "Download", "source"]
-
 
 @dataclass(frozen=True, slots=True)
 class Download:
