@@ -41,23 +41,12 @@ def is_boosted(config: RunConfig) -> bool:
     return config.setup.network in BOOSTERS
 
 
-def check(config: RunConfig, opened: Opened) -> None:
-    """Refuse a run that trees cannot make."""
-    if "images" in opened.source.kind:
-        refuse_images(config)
-    refuse_weights(config)
-
-
-def refuse_weights(config: RunConfig) -> None:
-    """Refuse to keep weights, or to continue from some: trees have none."""
+def check(config: RunConfig, *, images: bool) -> None:
+    """Refuse a run that trees cannot make: on images, or with weights, which they have none of."""
+    if images:
+        raise ArgumentError(f"Model {config.setup.network!r} is for tables; these are images.")
     if config.start is not None or config.keep_weights:
         raise ArgumentError("Boosted trees keep no weights to continue from.")
-
-
-def refuse_images(config: RunConfig) -> None:
-    """Refuse trees where the examples are images."""
-    if is_boosted(config):
-        raise ArgumentError(f"Model {config.setup.network!r} is for tables; these are images.")
 
 
 def without_loss(methods: Iterable[str], network: str) -> dict[str, str]:

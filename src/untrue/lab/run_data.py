@@ -109,7 +109,7 @@ class OwnRunData:
             if getattr(config.setup, name) is not None:
                 raise ArgumentError(f"`{name}` has no meaning for own data.")
         if boosted.is_boosted(config):
-            boosted.check(config, self.opened)
+            boosted.check(config, images="images" in self.opened.source.kind)
         else:
             networks.check(config.setup.network, self.opened.input_shape(config))
 
@@ -130,7 +130,7 @@ class TableRunData:
 
     def check(self, config: RunConfig) -> None:
         if boosted.is_boosted(config):
-            boosted.refuse_weights(config)
+            boosted.check(config, images=False)
         else:
             networks.check(config.setup.network, (1,))
         if self.opened is not None:
@@ -143,7 +143,8 @@ class TableRunData:
 
 def _check_images(config: RunConfig, shape: tuple[int, ...], data: Labelled) -> None:
     """Refuse a run that cannot be trained on a data set of images."""
-    boosted.refuse_images(config)
+    if boosted.is_boosted(config):
+        boosted.check(config, images=True)
     networks.check(config.setup.network, shape)
     split(config, data)
 
