@@ -69,7 +69,7 @@ class AuditResult:
 
     by_cost      whether mistakes have costs; else each counts 1, and nothing is measured by cost
     zone_above   errors that cost more than this are "in the zone"; None without costs
-    groups       super-classes, (k,), when a hierarchy has any; group_names in their order
+    groups       super-classes, (k,), when a hierarchy has any
     calibration  only with probabilities, as is decision, which needs costs too
     examples     errors by cell, named by the file's column of names or by row
     verdicts     on the budgets, if any were given
@@ -83,7 +83,6 @@ class AuditResult:
     zone_above: float | None
     summary: Summary
     confusion: Cells
-    group_names: tuple[str, ...]
     groups: IntArray | None
     calibration: tuple[Bin, ...] | None
     decision: LeastCostDecision | None
@@ -218,7 +217,6 @@ def audit(
         zone_above=above,
         summary=found,
         confusion=cells,
-        group_names=() if grouped is None else tuple(grouped[0]),
         groups=groups,
         calibration=calibration,
         decision=_by_least_cost(measure),
