@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from untrue.atomic_files import place_bytes
 from untrue.cli import options
 from untrue.errors import ArgumentError
 
@@ -43,7 +44,7 @@ def export(
     """
     if form not in FORMATS:
         raise ArgumentError(f"`--format` must be {' or '.join(FORMATS)}; got {form!r}.")
-    from untrue.tools.exporting.onnx_file import check_onnx_target, export_onnx, write_onnx
+    from untrue.tools.exporting.onnx_file import check_onnx_target, export_onnx
 
     check_onnx_target(out, model, overwrite=overwrite)
     from untrue.penalty import Penalty
@@ -58,7 +59,7 @@ def export(
         loaded, decision=decide, abstain_cost=abstain_cost, penalty=costs, pixels=pixels
     )
     found = check_onnx(made, loaded, source)
-    write_onnx(made, out)
+    place_bytes(out, made.content)
     probs = (
         "no probabilities, which go by columns of the costs"
         if found.greatest is None

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import untrue
-from untrue.atomic_files import check_place, place_bytes
+from untrue.atomic_files import check_place
 from untrue.errors import ArgumentError, listed
 from untrue.penalty import Penalty
 from untrue.penalty.stated import penalty_over
@@ -132,11 +132,6 @@ def export_onnx(
 def _has_probs(model: Model) -> bool:
     """Not where the probabilities behind a model's scores go by costs of each example."""
     return model.costs is None or model.link is None or not model.link.moves
-
-
-def write_onnx(exported: Exported, path: Path) -> Path:
-    """Write the graph, whole or not at all."""
-    return place_bytes(path, exported.content)
 
 
 def check_onnx_target(out: Path, model: Path, *, overwrite: bool = False) -> None:
