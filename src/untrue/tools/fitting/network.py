@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.losses import registry
-from untrue.networks import NETWORKS, NetworkSpec, choose, from_spec
+from untrue.networks import NETWORKS, NetworkSpec, from_spec
 from untrue.networks.weights import check_values, from_bytes, to_bytes
 from untrue.penalty import ExamplePenalty, Penalty
 from untrue.tools.fitting.learners import FitTask, Fitted, Tell
@@ -97,14 +97,6 @@ class NetworkLearner:
             "network": self.spec.name,
             **self.how.to_dict(),
         }
-
-
-def network_learner(
-    name: str | None, shape: tuple[int, ...], n_classes: int, settings: Settings
-) -> NetworkLearner:
-    """The network asked for ("network" is what fits the data), for inputs of a shape."""
-    chosen = None if name == "network" else name
-    return NetworkLearner(choose(chosen, shape, n_classes), settings)
 
 
 def _placed(task: FitTask) -> tuple[Objective, Examples, Examples]:

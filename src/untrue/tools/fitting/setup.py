@@ -70,13 +70,15 @@ def prepare(
             choice.name, settings, n_classes, preprocessing.inputs[0], preprocessing.categorical
         )
         return booster, preprocessing, inputs
-    from untrue.tools.fitting.network import network_learner
+    from untrue import networks
+    from untrue.tools.fitting.network import NetworkLearner
 
     preprocessing = source.fit_preprocessing(train)
     inputs = source.inputs(preprocessing)
     source.release()
-    network = network_learner(choice.name, inputs.shape[1:], n_classes, settings)
-    return network, preprocessing, inputs
+    asked = None if choice.name == "network" else choice.name  # None: what fits the data
+    spec = networks.choose(asked, inputs.shape[1:], n_classes)
+    return NetworkLearner(spec, settings), preprocessing, inputs
 
 
 def training_costs(
