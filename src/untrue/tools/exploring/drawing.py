@@ -14,8 +14,6 @@ def kept_of_each(counts: IntArray, most: int) -> IntArray:
     array([ 10, 100, 100])
     """
     kept = counts.astype(np.int64)
-    if counts.sum() <= most:
-        return kept
     left, room = len(counts), most
     for place in np.argsort(counts, kind="stable").tolist():
         kept[place] = min(int(counts[place]), room // left)
