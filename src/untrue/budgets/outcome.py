@@ -12,8 +12,8 @@ from untrue.budgets.family import Counts, Family
 from untrue.budgets.frontier import Path
 from untrue.budgets.guarantee import Guarantee, TestedRule
 from untrue.budgets.resolved import ResolvedBudget
-from untrue.budgets.sequence import closest, verdicts
-from untrue.budgets.testing import Probs, Tested, gains, tested_paths
+from untrue.budgets.sequence import closest, p_values, passed_in_order, verdicts
+from untrue.budgets.testing import Probs, Tested, count_rules, gains
 
 # Standard errors by which another rule must be better than the weakest that passed.
 SURELY = 2.0
@@ -46,7 +46,6 @@ class Outcome:
     budgets: tuple[ResolvedBudget, ...]
     limits: FloatArray
     confidence: float
-    paths: tuple[Path, ...]
     tested: Tested
     chosen: int
     holds: bool
@@ -57,8 +56,7 @@ class Outcome:
 
     @property
     def multipliers(self) -> tuple[float, ...]:
-        every = np.concatenate([path.multipliers for path in self.paths])
-        return tuple(every[self.chosen].tolist())
+        return tuple(self.tested.multipliers[self.chosen].tolist())
 
     def guarantee(self, *, path_examples: int, seed: int) -> Guarantee:
         """The record of it; how many examples chose the paths, and the seed of the split."""
@@ -78,7 +76,7 @@ class Outcome:
             path_examples=path_examples,
             test_examples=counts.n,
             seed=seed,
-            tested=_records(self.paths, self.tested),
+            tested=_records(self.tested),
             chosen=self.chosen,
             plain=_record(self.tested.plain, 0, -1, np.ones(len(self.limits)), 1.0, False),
         )
@@ -98,30 +96,27 @@ def walk_paths(
 ) -> Outcome:
     """Test the paths on the test part, and take one of the rules that pass; else the closest.
 
-    Paths must have been found without the test part. `floor`: rules below it are not taken. Since
-    *all* rules that pass keep the budgets together, any of them may be taken, by whatever it is
-    chosen.
+    Paths must have been found without the test part. Each is tested at its share of alpha, in order
+    until a rule does not pass. `floor`: rules below it are not taken. Since *all* rules that pass
+    keep the budgets together, any of them may be taken, by whatever it is chosen.
     """
-    tested = tested_paths(
-        family,
-        paths,
-        probs,
-        target,
-        test_part,
-        temperature=temperature,
-        limits=limits,
-        alpha=1.0 - confidence,
-    )
-    able = tested.passed
+    multipliers = np.concatenate([path.multipliers for path in paths])
+    bets = np.concatenate([path.bets for path in paths])
+    number = np.repeat(np.arange(len(paths)), [len(path.failing) for path in paths])
+    counts, plain = count_rules(family, multipliers, probs, target, temperature, test_part)
+    found = p_values(counts, limits, family.penalty.greatest, bets)
+    passed = passed_in_order(found, number, 1.0 - confidence)
+    tested = Tested(multipliers, bets, counts, plain, number, found, passed)
+    able = passed
     if floor is not None:
-        able = able & floor.kept(tested.counts.right)
+        able = able & floor.kept(counts.right)
     holds = bool(able.any())
     if holds:
         chosen = _best(paths, tested, able, family, probs, target, temperature)
     else:
-        lost = None if floor is None else floor.excess(tested.counts.right, tested.counts.n)
-        chosen = closest(tested.counts, limits, lost)
-    return Outcome(family.budgets, limits, confidence, tuple(paths), tested, chosen, holds)
+        lost = None if floor is None else floor.excess(counts.right, counts.n)
+        chosen = closest(counts, limits, lost)
+    return Outcome(family.budgets, limits, confidence, tested, chosen, holds)
 
 
 def _best(
@@ -144,24 +139,23 @@ def _best(
     best = int(passed[scores[passed].argmax()])
     if scores[best] <= scores[weakest]:
         return weakest
-    multipliers = np.concatenate([path.multipliers for path in paths])
-    gain = gains(family, multipliers[best], multipliers[weakest], probs, target, temperature)
+    one, other = tested.multipliers[[best, weakest]]
+    gain = gains(family, one, other, probs, target, temperature)
     return best if gain.sum() > SURELY * np.sqrt((gain**2).sum()) else weakest
 
 
-def _records(paths: Sequence[Path], tested: Tested) -> tuple[TestedRule, ...]:
-    multipliers = np.concatenate([path.multipliers for path in paths])
-    p_values = tested.p_values.max(axis=1)
+def _records(tested: Tested) -> tuple[TestedRule, ...]:
+    greatest = tested.p_values.max(axis=1)
     return tuple(
         _record(
             tested.counts,
             t,
             int(tested.path[t]),
-            multipliers[t],
-            float(p_values[t]),
+            tested.multipliers[t],
+            float(greatest[t]),
             bool(tested.passed[t]),
         )
-        for t in range(len(multipliers))
+        for t in range(len(greatest))
     )
 
 

@@ -1,8 +1,7 @@
-"""The one look at the test part: counts along the paths, p-values, and which rules pass."""
+"""The one look at the test part: what rules do to its examples, and which of them pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,8 +11,6 @@ import numpy.typing as npt
 from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.calibration_set import calibrated
 from untrue.budgets.family import Counts, Family
-from untrue.budgets.frontier import Path
-from untrue.budgets.sequence import p_values, passed_in_order
 from untrue.metrics.inputs import row_blocks
 
 Probs: TypeAlias = "npt.NDArray[np.floating[Any]]"
@@ -26,44 +23,21 @@ _BLOCK = 2**20
 class Tested:
     """All paths on the test part, one after the other.
 
+    multipliers, bets  (T, B) of every rule
     counts      of every rule
     plain       of the most probable class
     path        (T,) which path a rule is on
-    bets        (T, B) of the paths
     p_values    (T, B)
     passed      (T,) whether the p-values of it and all before it on its path are at most alpha
     """
 
+    multipliers: FloatArray
+    bets: FloatArray
     counts: Counts
     plain: Counts
     path: IntArray
-    bets: FloatArray
     p_values: FloatArray
     passed: BoolArray
-
-
-def tested_paths(
-    family: Family,
-    paths: Sequence[Path],
-    probs: Probs,
-    target: IntArray,
-    test_part: IntArray,
-    *,
-    temperature: float | None,
-    limits: FloatArray,
-    alpha: float,
-) -> Tested:
-    """Test every path at `alpha` over their number, each in order until a rule does not pass.
-
-    Only the examples at the positions `test_part` are looked at, a block at a time: a copy of them
-    all would double the memory. A `temperature` of None: the probabilities are calibrated already.
-    """
-    multipliers = np.concatenate([path.multipliers for path in paths])
-    bets = np.concatenate([path.bets for path in paths])
-    number = np.repeat(np.arange(len(paths)), [len(path.failing) for path in paths])
-    counts, plain = count_rules(family, multipliers, probs, target, temperature, test_part)
-    found = p_values(counts, limits, family.penalty.greatest, bets)
-    return Tested(counts, plain, number, bets, found, passed_in_order(found, number, alpha))
 
 
 def count_rules(
@@ -77,8 +51,10 @@ def count_rules(
     """What each rule does to the examples, and what the most probable class does.
 
     part  positions of those that count; else all
+    temperature  None: the probabilities are calibrated already
 
-    Most examples get the same answer by every rule and are counted once.
+    A block of examples at a time: a copy of all would double the memory. Most get the same answer
+    by every rule and are counted once.
     """
     greatest = multipliers.max(axis=0)
     total: Counts | None = None
