@@ -106,7 +106,7 @@ def test_a_hundred_thousand_leaves_need_no_matrix(large: TreePenalty) -> None:
     assert large.greatest == 49.0
     assert large.free_classes() == ()
     sums = [large.cost(t, np.arange(k)).sum() for t in true.tolist()]
-    np.testing.assert_allclose(large._row_sums()[true], sums, rtol=1e-12)
+    np.testing.assert_allclose(large.row_sums()[true], sums, rtol=1e-12)
 
 
 def one_hot(true: Any, k: int) -> Any:
@@ -141,7 +141,7 @@ def test_a_chain_of_depth_5000_is_a_penalty_too(chain: TreePenalty) -> None:
     rows = make_costs(chain).rows(torch.tensor(true), torch.float64)
     np.testing.assert_allclose(rows, wanted[true], atol=1e-8)
     assert chain.greatest == k - 1
-    np.testing.assert_allclose(chain._row_sums(), wanted.sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(chain.row_sums(), wanted.sum(axis=1), rtol=1e-13)
 
 
 def test_deciding_by_a_chain_takes_memory_for_its_nodes_alone() -> None:

@@ -257,7 +257,7 @@ class Penalty(ABC):
         if how == "none":
             return self
         if how == "rows":
-            sums = self._row_sums()
+            sums = self.row_sums()
             return self._divided(np.where(sums > 0, sums, 1.0))
         if how == "max":
             return self._divided(np.full(self.n_classes, self.greatest or 1.0))
@@ -289,10 +289,6 @@ class Penalty(ABC):
         if self.n_classes == 1:
             return ()
         return tuple(np.array(self.classes, dtype=object)[self._free_columns()])
-
-    def row_sums(self) -> FloatArray:
-        """(k,) What all mistakes about each true class cost together."""
-        return self._row_sums()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -350,7 +346,8 @@ class Penalty(ABC):
         """(N, k) -> (N, k): `probs @ A`."""
 
     @abstractmethod
-    def _row_sums(self) -> FloatArray: ...
+    def row_sums(self) -> FloatArray:
+        """(k,) What all mistakes about each true class cost together."""
 
     @abstractmethod
     def _divided(self, rows: FloatArray) -> Self:

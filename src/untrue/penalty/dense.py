@@ -72,7 +72,7 @@ class DensePenalty(Penalty):
     def _mix(self, probs: FloatArray) -> FloatArray:
         return probs @ self.costs
 
-    def _row_sums(self) -> FloatArray:
+    def row_sums(self) -> FloatArray:
         return np.asarray(self.costs.sum(axis=1))
 
     def _divided(self, rows: FloatArray) -> Self:

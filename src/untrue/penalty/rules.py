@@ -131,7 +131,7 @@ class RulesPenalty(Penalty):
 
         return in_blocks(mix, probs)
 
-    def _row_sums(self) -> FloatArray:
+    def row_sums(self) -> FloatArray:
         by_rule = np.bincount(self.true, weights=self.costs, minlength=self.n_classes)
         open_cells = self.n_classes - 1 - np.diff(self.starts)
         return np.asarray(by_rule + self.default * open_cells)

@@ -218,7 +218,7 @@ class TreePenalty(Penalty):
 
         return in_blocks(mix, probs)
 
-    def _row_sums(self) -> FloatArray:
+    def row_sums(self) -> FloatArray:
         # On the way down each node adds what stays behind, so nothing cancels: a small row among
         # great ones keeps its digits.
         first, last = self._intervals
