@@ -27,7 +27,8 @@ from untrue.checks import check_choice
 from untrue.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from untrue.budgets.resolved import GroupsLike, ResolvedBudget
+    from untrue.budgets.regions import GroupsLike
+    from untrue.budgets.resolved import ResolvedBudget
     from untrue.metrics.zones import Zone
     from untrue.penalty import Penalty
 

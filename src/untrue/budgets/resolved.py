@@ -25,8 +25,6 @@ from untrue.metrics.weights import check_penalty
 from untrue.metrics.zones import Zone
 from untrue.penalty import Penalty
 
-__all__ = ["GroupsLike", "ResolvedBudget", "resolve", "resolve_all"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedBudget:

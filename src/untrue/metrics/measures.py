@@ -44,7 +44,8 @@ from untrue.metrics.inputs import (
     to_numpy,
 )
 from untrue.metrics.priors import Priors, read_priors
-from untrue.metrics.weights import Zone, check_penalty
+from untrue.metrics.weights import check_penalty
+from untrue.metrics.zones import Zone, in_zone
 from untrue.penalty import Actions, ExamplePenalty
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def zone_errors(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None 
     1
     """
     cells = read_confusion(cm)
-    return int(cells.count[weights.in_zone(cells, zone, classes)].sum())
+    return int(cells.count[in_zone(cells, zone, classes)].sum())
 
 
 def zone_share(cm: ConfusionLike, zone: Zone, *, classes: Sequence[str] | None = None) -> float:

@@ -30,7 +30,7 @@ from untrue.penalty.prob_columns import in_column_order
 
 if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
-    from untrue.metrics.weights import Zone
+    from untrue.metrics.zones import Zone
 
 
 # Shares of the answer's and of the truth's nodes in the denominator.

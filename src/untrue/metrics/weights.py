@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from untrue.hierarchy import Hierarchy
     from untrue.penalty import Penalty
 
-__all__ = ["Weights", "Zone", "in_zone"]
-
 Weights: TypeAlias = tuple[FloatArray, FloatArray]
 
 
