@@ -36,7 +36,7 @@ def made_of(entry, tree, penalties):
 @pytest.mark.parametrize("entry", registry.OWN, ids=lambda entry: entry.name)
 def test_an_entry_names_what_is_there(entry) -> None:
     assert getattr(untrue, entry.loss) is getattr(losses, entry.loss) is entry.loss_class
-    assert getattr(functional, entry.function) is entry.loss_function
+    assert callable(getattr(functional, entry.function))
     taken = list(inspect.signature(entry.loss_class).parameters)
     assert taken[: len(entry.needs)] == list(entry.needs)
     own = set() if "losses" in entry.needs else COMMON  # whose losses have them
@@ -74,23 +74,23 @@ def test_type_checkers_see_every_loss_and_function() -> None:
 @pytest.mark.parametrize("entry", PAIRED, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("reduction", ["none", "mean"])
 def test_a_function_is_its_module(entry, reduction, tree, penalties, draw) -> None:
-    needs = made_of(entry, tree, penalties)
+    needs, function = made_of(entry, tree, penalties), getattr(functional, entry.function)
     options = dict(entry.options) | {"reduction": reduction, "weight": torch.linspace(1, 2, K)}
     options |= {} if entry.knob is None else {entry.knob: entry.strengths[0]}
     module = entry.loss_class(*needs, **options)
     z, y = draw(4, K, loss=module)
     y[1] = -100
     with torch.inference_mode():
-        entry.loss_function(z, y, *needs, **options)
+        function(z, y, *needs, **options)
     expected = module(z.requires_grad_(), y)
-    ours = entry.loss_function(z, y, *needs, **options)
+    ours = function(z, y, *needs, **options)
     ours.sum().backward()  # also after a first call without gradients
     assert torch.equal(ours, expected)
     if entry.needs == ("penalty",):
         matrix = torch.tensor(penalties["dense"].matrix())
-        assert torch.equal(entry.loss_function(z, y, matrix, **options), expected)
+        assert torch.equal(function(z, y, matrix, **options), expected)
     if entry.needs == ("hierarchy",):
-        assert torch.equal(entry.loss_function(z, y, penalties["tree"], **options), expected)
+        assert torch.equal(function(z, y, penalties["tree"], **options), expected)
 
 
 @pytest.mark.parametrize("entry", PAIRED, ids=lambda entry: entry.name)
@@ -98,7 +98,7 @@ def test_a_function_names_a_weight_of_the_wrong_shape(entry, tree, penalties, dr
     needs = made_of(entry, tree, penalties)
     z, y = draw(4, K, loss=entry.loss_class(*needs))
     with pytest.raises(ArgumentError, match=r"`weight` must have shape \(7,\); got \(3,\)"):
-        entry.loss_function(z, y, *needs, weight=torch.ones(3))
+        getattr(functional, entry.function)(z, y, *needs, weight=torch.ones(3))
 
 
 @pytest.mark.parametrize("loss", registry.MIXED)

@@ -8,7 +8,6 @@ the colours of figures and the property tests all read this list.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -100,13 +99,6 @@ class LossEntry:
     def loss_class(self) -> type[nn.Module]:
         """Imports torch."""
         found: type[nn.Module] = getattr(importlib.import_module(self.home), self.loss)
-        return found
-
-    @property
-    def loss_function(self) -> Callable[..., Any]:
-        """Imports torch."""
-        home = importlib.import_module(self.function_home or self.home)
-        found: Callable[..., Any] = getattr(home, self.function)
         return found
 
     def make(self, *needs: Any, strength: float | None = None, **options: Any) -> nn.Module:
