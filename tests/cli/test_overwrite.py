@@ -92,7 +92,7 @@ def test_what_is_there_is_replaced_with_overwrite_only(
 
 def test_every_command_is_held_to_it() -> None:
     held = set()
-    for name in cli.available():
+    for name in cli.COMMANDS:
         whole = getattr(typer.main.get_command(cli.build(name)), "commands", {})[name]
         parts = getattr(whole, "commands", None)
         alone = {name: whole} if parts is None else {f"{name} {n}": c for n, c in parts.items()}

@@ -5,7 +5,7 @@ at once. To add a command, write `untrue/cli/NAME.py` with a `typer.Typer` calle
 command it becomes `untrue NAME`, with several `untrue NAME SUBCOMMAND`), and add one line to
 `COMMANDS`:
 
-    "NAME": ("untrue.cli.NAME:app", "What it does, in one line."),
+    "NAME": "What it does, in one line.",
 
 A command raises; it does not print errors. `main` turns every `UntrueError`, `OSError` and misuse
 into one line on stderr and exit code 2 (`BudgetError`: 1, since what was given is not wrong), and
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import importlib.util
 import re
 import sys
 import warnings
@@ -37,22 +36,22 @@ from untrue.optional import own_process
 __all__ = ["COMMANDS", "build", "main"]
 
 COMMANDS = {
-    "run": ("untrue.cli.run:app", "Train the models of one of the paper's experiments."),
-    "report": ("untrue.cli.report:app", "Draw the figures, tables and page of a sweep."),
-    "status": ("untrue.cli.status:app", "Show how far a sweep has come."),
-    "merge": ("untrue.cli.merge:app", "Put the runs of several directories into one."),
-    "data": ("untrue.cli.data:app", "List, fetch and check the data sets."),
-    "fit": ("untrue.cli.fit:app", "Train a classifier on your own data by what mistakes cost."),
-    "predict": ("untrue.cli.predict:app", "Label data with a fitted model."),
-    "export": ("untrue.cli.export:app", "Write a fitted model as one ONNX graph."),
-    "audit": ("untrue.cli.audit:app", "Show what the mistakes in a file of predictions cost."),
-    "explore": ("untrue.cli.explore:app", "Write a page to find out what mistakes should cost."),
-    "calibrate": ("untrue.cli.calibrate:app", "Calibrate the probabilities in a file."),
-    "control": ("untrue.cli.control:app", "Find the decision rule that keeps your error budgets."),
-    "decide": ("untrue.cli.decide:app", "Answer a file of probabilities by a decision rule."),
-    "tune": ("untrue.cli.tune:app", "Find the weakest intervention that keeps your error budgets."),
-    "compare": ("untrue.cli.compare:app", "Compare the ways to make fewer costly mistakes."),
-    "penalty": ("untrue.cli.penalty:app", "Show, check, convert and start files of costs."),
+    "run": "Train the models of one of the paper's experiments.",
+    "report": "Draw the figures, tables and page of a sweep.",
+    "status": "Show how far a sweep has come.",
+    "merge": "Put the runs of several directories into one.",
+    "data": "List, fetch and check the data sets.",
+    "fit": "Train a classifier on your own data by what mistakes cost.",
+    "predict": "Label data with a fitted model.",
+    "export": "Write a fitted model as one ONNX graph.",
+    "audit": "Show what the mistakes in a file of predictions cost.",
+    "explore": "Write a page to find out what mistakes should cost.",
+    "calibrate": "Calibrate the probabilities in a file.",
+    "control": "Find the decision rule that keeps your error budgets.",
+    "decide": "Answer a file of probabilities by a decision rule.",
+    "tune": "Find the weakest intervention that keeps your error budgets.",
+    "compare": "Compare the ways to make fewer costly mistakes.",
+    "penalty": "Show, check, convert and start files of costs.",
 }
 
 # All complaints about usage are of this class, which has no public name in typer.
@@ -70,15 +69,6 @@ SETTINGS = {
 LONGEST_LINE = 2000
 
 
-def available() -> dict[str, tuple[str, str]]:
-    """The entries of `COMMANDS` whose module is there."""
-    return {
-        name: (target, line)
-        for name, (target, line) in COMMANDS.items()
-        if importlib.util.find_spec(target.partition(":")[0])
-    }
-
-
 def build(wanted: str | None = None) -> typer.Typer:
     """The whole command line: the command `wanted` loaded, the others as one line of help each."""
     app = typer.Typer(
@@ -92,9 +82,9 @@ def build(wanted: str | None = None) -> typer.Typer:
         help=(untrue.__doc__ or "").partition("\n")[0],
         epilog="Example: `untrue data list`. Every command takes `--help`.",
     )(start)
-    for name, (target, line) in available().items():
+    for name, line in COMMANDS.items():
         if name == wanted:
-            attach(app, name, target)
+            attach(app, name)
         else:
             app.command(name, help=line)(lambda: None)
     return app
@@ -117,10 +107,9 @@ def start(
         typer.echo(context.get_help())
 
 
-def attach(app: typer.Typer, name: str, target: str) -> None:
-    """Load `module:attribute` and make it the command `name` of `app`."""
-    module, _, attribute = target.partition(":")
-    part: typer.Typer = getattr(importlib.import_module(module), attribute)
+def attach(app: typer.Typer, name: str) -> None:
+    """Load the module of a command, and make it the command `name` of `app`."""
+    part: typer.Typer = importlib.import_module(f"untrue.cli.{name}").app
     if len(part.registered_commands) == 1 and part.registered_callback is None:
         single = part.registered_commands[0]
         single.name = name
