@@ -44,22 +44,47 @@ def finish(
     labels       as `answer_labels` has them; started: by `time.perf_counter()`
     """
     recipe, held_out = found.chosen.recipe, problem.parts.held_out
+    true = problem.labels[held_out]
     probs, before = trainer.probs(recipe, made, held_out), argmax(plain.logits)
     own = None if problem.rows is None else problem.rows.take(held_out)
-    outcome = judge.confirm(found.chosen, probs, problem.labels[held_out], own, before)
+    outcome = judge.confirm(found.chosen, probs, true, own, before)
     many = many_outside(trainer.outside(recipe, made, held_out), recipe.alpha, "held-out examples")
     notes += () if many is None else (f"{many[0].upper()}{many[1:]}.",)
     setting = Setting(recipe, found.chosen.base, outcome.multipliers)
     model = _tuned_model(problem, preprocessing, trainer, judge, made, setting, outcome)
-    return _tune_result(
-        model,
-        trainer,
-        judge,
-        found,
-        outcome,
+    predicted = answers(probs, model.decision, own)
+    k, trial = judge.penalty.n_classes, found.chosen.trials[outcome.chosen]
+    cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
+    development = len(problem.parts.development)
+    guarantee = outcome.guarantee(path_examples=development, seed=trainer.seed)
+    verdicts = tuple(
+        BudgetVerdict(seen, tested, budget.judge(plain_cells, judge.confidence))
+        for budget, seen, tested in zip(
+            judge.budgets, trial.verdicts, guarantee.verdicts, strict=True
+        )
+    )
+    why = None
+    if not outcome.holds:
+        why = _why(outcome, guarantee, judge, problem.labels, held_out, before)
+    return TuneResult(
+        model=model,
         source=str(problem.source.path),
-        before=before,
-        predicted=answers(probs, model.decision, own),
+        trials=found.trials,
+        trial=trial,
+        steps=found.steps,
+        step=found.step,
+        budgets=judge.budgets,
+        verdicts=verdicts,
+        guarantee=guarantee,
+        why=why,
+        max_accuracy_drop=judge.max_drop,
+        accuracy=float((predicted == true).mean()),
+        change=paired_change(true, before, predicted, judge.penalty, above=math.inf).accuracy,
+        confusion=cells,
+        plain_confusion=plain_cells,
+        repetitions=len(problem.parts.folds),
+        trained=found.trained,
+        stopped=found.stopped,
         notes=notes,
         labels=labels,
         seconds=time.perf_counter() - started,
@@ -106,64 +131,6 @@ def _tuned_model(
         decision=decision_costs(setting, judge.stated, judge.budgets, judge.penalty),
         link=problem.link(recipe),
         costs=None if judge.rows is None else judge.rows.stated,
-    )
-
-
-def _tune_result(
-    model: Model,
-    trainer: CachingTrainer,
-    judge: Judge,
-    found: Search,
-    outcome: Outcome,
-    *,
-    source: str,
-    before: IntArray,
-    predicted: IntArray,
-    notes: tuple[str, ...],
-    labels: Any,
-    seconds: float,
-) -> TuneResult:
-    """All of it in one record.
-
-    before, predicted  (n,) answers to the held-out part: of the plain model, and of the tuned one
-    """
-    parts, k = trainer.parts, judge.penalty.n_classes
-    true = trainer.labels[parts.held_out]
-    cells, plain_cells = (confusion_cells(true, each, k) for each in (predicted, before))
-    trial = found.chosen.trials[outcome.chosen]
-    guarantee = outcome.guarantee(path_examples=len(parts.development), seed=trainer.seed)
-    verdicts = tuple(
-        BudgetVerdict(seen, held_out, budget.judge(plain_cells, judge.confidence))
-        for budget, seen, held_out in zip(
-            judge.budgets, trial.verdicts, guarantee.verdicts, strict=True
-        )
-    )
-    change = paired_change(true, before, predicted, judge.penalty, above=math.inf).accuracy
-    why = None
-    if not outcome.holds:
-        why = _why(outcome, guarantee, judge, trainer.labels, parts.held_out, before)
-    return TuneResult(
-        model=model,
-        source=source,
-        trials=found.trials,
-        trial=trial,
-        steps=found.steps,
-        step=found.step,
-        budgets=judge.budgets,
-        verdicts=verdicts,
-        guarantee=guarantee,
-        why=why,
-        max_accuracy_drop=judge.max_drop,
-        accuracy=float((predicted == true).mean()),
-        change=change,
-        confusion=cells,
-        plain_confusion=plain_cells,
-        repetitions=len(parts.folds),
-        trained=found.trained,
-        stopped=found.stopped,
-        notes=notes,
-        labels=labels,
-        seconds=seconds,
     )
 
 
