@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,12 +123,8 @@ def _repair(file: Path) -> None:
     from untrue.storage import repair as repair_file
     from untrue.tools.tuning.record import READERS as TRAININGS
 
-    readers = {**RUNS, **TRAININGS}
-    if file.name == FILE:
-        with locked(file.parent):
-            found = repair_file(file, readers)
-    else:
-        found = repair_file(file, readers)
+    with locked(file.parent) if file.name == FILE else nullcontext():
+        found = repair_file(file, {**RUNS, **TRAININGS})
     for entry in found.dropped:
         typer.echo(visible(f"dropped: {entry.name}: {entry.reason}"))
     if found.problem is not None:
