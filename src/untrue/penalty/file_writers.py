@@ -62,14 +62,6 @@ def _write_npy(penalty: Penalty) -> bytes:
     return buffer.getvalue()
 
 
-def _write_json(penalty: Penalty) -> bytes:
-    return as_json(penalty_content(penalty))
-
-
-def _write_toml(penalty: Penalty) -> bytes:
-    return toml_file(penalty_content(penalty))
-
-
 def as_json(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
 
@@ -180,11 +172,8 @@ def _toml(value: Any) -> str:
 
 _WRITERS: dict[str, Callable[[Penalty], bytes]] = {
     ".csv": _write_csv,
-    ".json": _write_json,
-    ".toml": _write_toml,
+    ".json": lambda penalty: as_json(penalty_content(penalty)),
+    ".toml": lambda penalty: toml_file(penalty_content(penalty)),
     ".npy": _write_npy,
 }
-_FORMULA_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
-    ".json": as_json,
-    ".toml": toml_file,
-}
+_FORMULA_WRITERS = {".json": as_json, ".toml": toml_file}

@@ -80,7 +80,7 @@ def by_suffix(path: Path, table: Mapping[str, T]) -> T:
     return table[suffix]
 
 
-def _read_csv(path: Path, _: Sequence[str] | None) -> Penalty:
+def _read_csv(path: Path) -> Penalty:
     text = read_text(path, PenaltyError)
     with reading(path, "CSV", PenaltyError):
         reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
@@ -135,18 +135,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _read_npy(path: Path, classes: Sequence[str] | None) -> Penalty:
-    return builders.from_matrix(read_npy(path, PenaltyError), classes)
-
-
-def _read_json(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
-    return penalty_from_content(read_json(path, PenaltyError))
-
-
-def _read_toml(path: Path, _: Sequence[str] | None) -> Penalty | FormulaPenalty:
-    return penalty_from_content(read_toml(path, PenaltyError))
 
 
 TREE_HINT = (
@@ -232,8 +220,8 @@ def _matrix(rows: Any) -> list[list[float]]:
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None], Penalty | FormulaPenalty]] = {
-    ".csv": _read_csv,
-    ".json": _read_json,
-    ".toml": _read_toml,
-    ".npy": _read_npy,
+    ".csv": lambda path, _: _read_csv(path),
+    ".json": lambda path, _: penalty_from_content(read_json(path, PenaltyError)),
+    ".toml": lambda path, _: penalty_from_content(read_toml(path, PenaltyError)),
+    ".npy": lambda path, classes: builders.from_matrix(read_npy(path, PenaltyError), classes),
 }
