@@ -90,6 +90,12 @@ class LocalProcesses:
     own: Readable | None = None
     store: Path | None = None
 
+    def failed(self, config: RunConfig, error: str, started: float) -> Finished:
+        """A run that failed with this traceback."""
+        seconds, device = time.perf_counter() - started, self.device or "auto"
+        result = failure(config, error, seconds=seconds, device=device, threads=self.threads)
+        return Finished(result)
+
     def run(self, configs: Sequence[RunConfig]) -> Iterator[Event]:
         todo = deque(configs)
         workers: list[_Worker] = []
@@ -113,9 +119,7 @@ class LocalProcesses:
                     event = worker.receive()
                     if event is None:
                         workers.remove(worker)
-                        yield Finished(worker.failed_result())
-                    else:
-                        yield event
+                    yield event or worker.died()
         finally:
             for worker in workers:
                 worker.kill()
@@ -153,17 +157,12 @@ class _Worker:
             return message
         return Advanced(self.config, message)
 
-    def failed_result(self) -> RunResult:
+    def died(self) -> Finished:
         assert self.config is not None
         code = self.process.exitcode
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return failure(
-            self.config,
-            f"The process of this run ended with {how}; it may have run out of memory.",
-            seconds=time.perf_counter() - self.started,
-            device=self.local.device or "auto",
-            threads=self.local.threads,
-        )
+        error = f"The process of this run ended with {how}; it may have run out of memory."
+        return self.local.failed(self.config, error, self.started)
 
     def stop(self) -> None:
         """End an idle process."""
@@ -204,18 +203,9 @@ def _work(pipe: Connection, local: LocalProcesses) -> None:
     while (config := pipe.recv()) is not None:
         started = time.perf_counter()
         try:
-            trained = train(config, pipe.send)
-            finished = finished_with(config, trained)
+            finished = finished_with(config, train(config, pipe.send))
         except Exception:  # noqa: BLE001 - whatever it was, it is the result of this run
-            finished = Finished(
-                failure(
-                    config,
-                    traceback.format_exc(),
-                    seconds=time.perf_counter() - started,
-                    device=local.device or "auto",
-                    threads=local.threads,
-                )
-            )
+            finished = local.failed(config, traceback.format_exc(), started)
         pipe.send(finished)
 
 
