@@ -40,10 +40,12 @@ def methods_table(comparison: Comparison) -> Table:
     strong = set()
     measures = comparison.measures
     for arm in (arm for arm in comparison.of(CE) if arm.cost_share is None):
+        name = "ce"
         if arm == comparison.reference:
+            name = "ce+cost"
             strong.add(len(rows))
         cells = _beside_reference(comparison, comparison.arms, arm)
-        rows.append((ce_name(comparison, arm), *cells, decided(arm)))
+        rows.append((name, *cells, decided(arm)))
     for loss in comparison.methods:
         picked = comparison.pick(loss)
         means = [comparison.picked_mean(picked, m) for m in measures]
@@ -165,11 +167,6 @@ def picks(picked: Picked, called: Callable[[Arm], str] = without_method) -> str:
     if len(parts) == 1:
         return parts[0][0]
     return "; ".join(f"{name} ({count})" for name, count in parts)
-
-
-def ce_name(comparison: Comparison, arm: Arm) -> str:
-    """'ce+cost' for the reference, 'ce' with any other decision."""
-    return "ce+cost" if arm == comparison.reference else "ce"
 
 
 def _beside_reference(comparison: Comparison, arms: Arms, arm: Arm) -> list[Cell]:

@@ -113,7 +113,8 @@ def _described(part: Part) -> dict[str, Any]:
         return {"kind": "text", "text": part}
     if isinstance(part, ConfusionSteps):
         return _steps(part)
-    examples = _examples(part) if isinstance(part, ConfusionFigure) else {}
+    cells = part.examples if isinstance(part, ConfusionFigure) else ()
+    examples = {f"{cell.true},{cell.predicted}": list(cell.names) for cell in cells}
     return {
         "kind": "figure",
         "title": part.title,
@@ -149,11 +150,6 @@ def _panel(first: Drawing, content: Drawing | tuple[Drawing, ...]) -> dict[str, 
         "width": first.get("width"),
         "json": in_script(content),
     }
-
-
-def _examples(figure: ConfusionFigure) -> dict[str, list[str]]:
-    """Names of examples by cell, "true,predicted"."""
-    return {f"{cell.true},{cell.predicted}": list(cell.names) for cell in figure.examples}
 
 
 def base_style() -> str:

@@ -165,12 +165,14 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
         seeds = sorted(before.keys() & after.keys())
         if arm is None or not seeds:
             continue
+        n = len(seeds)
+        together = "One repetition." if n == 1 else f"The errors of {n} repetitions together."
         old, new = (summed(found, seeds).astype(np.float64) for found in (before, after))
         figure = super_class_figure(
             collected.info,
             f"Confusions before and after, {loss} loss",
             "The blocks on the diagonal are the super-classes: errors inside them are the mild "
-            f"ones. {_repeated(len(seeds))} The stronger the colour, the more errors; "
+            f"ones. {together} The stronger the colour, the more errors; "
             "correct answers are grey.",
             (
                 Panel("before: baseline", old),
@@ -179,7 +181,3 @@ def _matrices(collected: Collected, arms: Arms, stem: str) -> tuple[Item, ...]:
         )
         items.append(Item(f"{stem}-confusions-{loss}", figure))
     return tuple(items)
-
-
-def _repeated(count: int) -> str:
-    return "One repetition." if count == 1 else f"The errors of {count} repetitions together."
