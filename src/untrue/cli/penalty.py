@@ -37,13 +37,12 @@ def show(
     from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
     from untrue.report.own.penalty import cost_tables, penalty_page
-    from untrue.tools.name_lists import split_names
 
     if html is not None:
         if html.suffix.lower() not in (".html", ".htm"):
             raise ArgumentError(f"`--html` must end in .html; got {html}.")
         check_place(html, file, overwrite=overwrite)
-    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
+    penalty = Penalty.load(file, classes=options.names(classes or None))
     if html is not None:
         place_text(html, penalty_page(penalty, name=file.name))
     where = console()
@@ -64,10 +63,9 @@ def check(file: File, classes: Names = None) -> None:
     from untrue.cli.console import show as print_table
     from untrue.penalty import Penalty
     from untrue.report.own.penalty import diagnosis_tables
-    from untrue.tools.name_lists import split_names
     from untrue.tools.penalty_diagnosis import diagnose
 
-    penalty = Penalty.load(file, classes=split_names(classes) if classes else None)
+    penalty = Penalty.load(file, classes=options.names(classes or None))
     found = diagnose(penalty)
     where = console()
     for table in diagnosis_tables(found, name=file.name):
@@ -88,10 +86,9 @@ def convert(
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.atomic_files import check_place
     from untrue.penalty import Penalty
-    from untrue.tools.name_lists import split_names
 
     check_place(target, source, overwrite=overwrite)
-    penalty = Penalty.load(source, classes=split_names(classes) if classes else None)
+    penalty = Penalty.load(source, classes=options.names(classes or None))
     typer.echo(penalty.save(target))
 
 
@@ -117,14 +114,13 @@ def new(
 ) -> None:
     """Write a commented TOML of costs to fill in: by names, in order, or by a hierarchy."""
     from untrue.atomic_files import check_place, place_text
-    from untrue.tools.name_lists import split_names
     from untrue.tools.penalty_templates import template
     from untrue.tools.reading.hierarchies import read_hierarchy
 
     if out.suffix.lower() != ".toml":
         raise ArgumentError(f"`--out` must end in .toml, which has room for comments; got {out}.")
     check_place(out, hierarchy, overwrite=overwrite)
-    names = split_names(classes) if classes else None
+    names = options.names(classes or None)
     known_hierarchy = read_hierarchy(hierarchy, classes=names) if hierarchy else None
     typer.echo(place_text(out, template(names, known_hierarchy, ordinal=ordinal, power=power)))
 
