@@ -49,18 +49,12 @@ def calibrate(
     """
     from untrue.cli.console import console, say, say_notes
     from untrue.tools.auditing.calibration import calibrate_file, trust
+    from untrue.tools.reading.probability_file import ReadOptions
     from untrue.tools.writing import check_table_target
 
     check_table_target(out, predictions, on, overwrite=overwrite)
-    found = calibrate_file(
-        predictions,
-        out,
-        on=on,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        classes=options.names(classes),
-    )
+    how = ReadOptions(truth, probs, delimiter, options.names(classes))
+    found = calibrate_file(predictions, out, on=on, options=how)
     where = console()
     say(where, finding(found))
     judged = (

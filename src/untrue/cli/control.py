@@ -81,6 +81,7 @@ def control(
     from untrue.report.own import control as control_page
     from untrue.report.own.measures import column_range
     from untrue.tools.deciding.controlled import control_file
+    from untrue.tools.reading.probability_file import ReadOptions
 
     # `.` and `..` have no name whose ending could be replaced.
     beside = page or (out.with_suffix(".html") if out.name else out)
@@ -96,10 +97,7 @@ def control(
         zone_above=zone_above,
         abstain=abstain if abstain_cost is None else check_number("abstain_cost", abstain_cost, 0),
         confidence=confidence,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        classes=options.names(classes),
+        options=ReadOptions(truth, probs, delimiter, options.names(classes)),
         seed=seed,
     )
     html = render(control_page.control_page(found, out))

@@ -37,19 +37,13 @@ def decide(
     from untrue.budgets import DecisionRule
     from untrue.cli.console import console, say, say_notes
     from untrue.tools.deciding.decided import decide_file
+    from untrue.tools.reading.probability_file import ReadOptions
     from untrue.tools.writing import check_table_target
 
     check_table_target(out, data, rule, overwrite=overwrite)
     loaded = DecisionRule.load(rule)
-    found = decide_file(
-        loaded,
-        data,
-        out,
-        column=column,
-        probs=probs,
-        delimiter=delimiter,
-        classes=options.names(classes),
-    )
+    how = ReadOptions(None, probs, delimiter, options.names(classes))
+    found = decide_file(loaded, data, out, column=column, options=how)
     where = console()
     say_notes(where, found.notes)
     if not loaded.guarantee.holds:

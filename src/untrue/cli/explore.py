@@ -56,6 +56,7 @@ def explore(
     from untrue.penalty import Penalty
     from untrue.report.own.explore.page import carried, explore_page
     from untrue.tools.exploring.explore import explore as read
+    from untrue.tools.reading.probability_file import ReadOptions
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise ArgumentError(f"`--out` must be a file that ends in .html; got {out}.")
@@ -64,10 +65,7 @@ def explore(
         predictions,
         penalty=None if penalty is None else Penalty.load(penalty),
         hierarchy=hierarchy,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        classes=options.names(classes),
+        options=ReadOptions(truth, probs, delimiter, options.names(classes)),
         examples=examples,
         seed=seed,
     )

@@ -14,6 +14,7 @@ from untrue import Penalty, Temperature, calibrate, metrics
 from untrue.errors import ArgumentError, DataError
 from untrue.tools.auditing.audit import audit
 from untrue.tools.auditing.calibration import calibrate_file, trust
+from untrue.tools.reading.probability_file import ReadOptions
 
 CLASSES = ["owl", "cat", "dog"]
 
@@ -107,11 +108,15 @@ def test_codes_stand_for_the_names_that_are_given(tmp_path: Path) -> None:
     columns = {f"prob_{j}": probs[:, j] for j in range(3)}
     pa.csv.write_csv(pa.table({"truth": true, **columns}), tmp_path / "p.csv")
     by_code = calibrate_file(tmp_path / "p.csv", tmp_path / "c.csv")
-    named = calibrate_file(tmp_path / "p.csv", tmp_path / "c.csv", classes=CLASSES)
+    named = calibrate_file(
+        tmp_path / "p.csv", tmp_path / "c.csv", options=ReadOptions(classes=CLASSES)
+    )
     assert named.temperature == by_code.temperature
     table = pa.table({"truth": np.array(CLASSES)[true], **columns})
     pa.csv.write_csv(table, tmp_path / "p.csv")
-    mixed = calibrate_file(tmp_path / "p.csv", tmp_path / "c.csv", classes=CLASSES)
+    mixed = calibrate_file(
+        tmp_path / "p.csv", tmp_path / "c.csv", options=ReadOptions(classes=CLASSES)
+    )
     assert mixed.temperature == by_code.temperature
 
 
@@ -132,7 +137,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 ) -> None:
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(DataError, match=message):
-        calibrate_file(tmp_path / "p.csv", tmp_path / "c.csv", **options)
+        calibrate_file(tmp_path / "p.csv", tmp_path / "c.csv", options=ReadOptions(**options))
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
 
 

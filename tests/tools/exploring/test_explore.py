@@ -12,6 +12,7 @@ from untrue.errors import ArgumentError, DataError
 from untrue.tools.exploring.drawing import drawn, kept_of_each
 from untrue.tools.exploring.explore import MOST_CLASSES, explore
 from untrue.tools.exploring.quantised import quantised, restored
+from untrue.tools.reading.probability_file import ReadOptions
 
 
 @pytest.mark.parametrize("n_classes", [2, 10, 200])
@@ -70,7 +71,7 @@ def test_one_column_of_probabilities_is_enough_for_two_classes(
 ) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"truth,{column}\nill,0.9\nwell,0.2\n")
-    found = explore(path, probs=column)
+    found = explore(path, options=ReadOptions(probs=column))
     assert found.classes == ("ill", "well")
     probs = restored(found.codes)[:, found.classes.index(of)]
     assert probs == pytest.approx([0.9, 0.2], abs=0.01)
@@ -81,7 +82,7 @@ def test_columns_called_as_the_classes_are_found_by_the_costs(tmp_path: Path) ->
     path = tmp_path / "p.csv"
     path.write_text("label,a,b\na,.7,.3\nb,.1,.9\n")
     assert explore(path, penalty=Penalty.from_ordinal(["a", "b"])).classes == ("a", "b")
-    assert explore(path, probs="a,b").classes == ("a", "b")
+    assert explore(path, options=ReadOptions(probs="a,b")).classes == ("a", "b")
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

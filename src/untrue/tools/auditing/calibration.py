@@ -6,7 +6,6 @@ Needs no torch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,12 @@ from untrue.decision import Temperature, calibrate, temperature_interval
 from untrue.decision.calibration import log_probs
 from untrue.errors import ArgumentError, DataError, counted
 from untrue.metrics import ece
-from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.probability_file import (
+    GUESSED,
+    ProbabilityFile,
+    ReadOptions,
+    read_probabilities,
+)
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
@@ -60,28 +64,16 @@ def calibrate_file(
     out: Path,
     *,
     on: Path | None = None,
-    truth: str | None = None,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    classes: Sequence[str] | None = None,
+    options: ReadOptions = GUESSED,
 ) -> CalibratedFile:
     """Write the predictions at `path` to `out`, with calibrated probabilities.
 
-    on       predictions of examples that the model has not seen, with their truth, to find the
-             temperature by; without it those at `path` are used
-    probs    the prefix of the columns of probabilities, or the columns with commas between
-    classes  the names that labels 0, 1, ... stand for
+    on  predictions of examples that the model has not seen, with their truth, to find the
+        temperature by; without it those at `path` are used
 
     One temperature for all: the order of the classes stays, and so does every other column.
     """
-    read = partial(
-        read_probabilities,
-        known=None,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        label_names=classes,
-    )
+    read = partial(read_probabilities, options=options, known=None)
     fitted = given = read(on or path, with_truth="needed")
     if on is not None:
         given = read(path, with_truth="if there", of_single=fitted.classes)

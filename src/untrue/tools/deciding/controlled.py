@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from untrue.budgets.learn_then_test import find_rule
 from untrue.penalty import Penalty
 from untrue.penalty.stated import has_names, named_for, penalty_over
 from untrue.tools.reading.hierarchies import stated_hierarchy
-from untrue.tools.reading.probability_file import read_probabilities
+from untrue.tools.reading.probability_file import GUESSED, ReadOptions, read_probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,28 +35,16 @@ def control_file(
     zone_above: float | None = None,
     abstain: bool | float = False,
     confidence: float = 0.95,
-    truth: str | None = None,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    classes: Sequence[str] | None = None,
+    options: ReadOptions = GUESSED,
     seed: int = 0,
 ) -> ControlledFile:
     """`untrue.control` on the probabilities and the truth in a file.
 
     penalty    its classes are matched with those of the file by name
     hierarchy  a hierarchy file of the classes: what groups in budgets mean
-    classes    the names that labels 0, 1, ... stand for
     """
     known = penalty.classes if penalty is not None and has_names(penalty) else None
-    read = read_probabilities(
-        path,
-        known=known,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        label_names=classes,
-        with_truth="needed",
-    )
+    read = read_probabilities(path, options, known=known, with_truth="needed")
     if penalty is not None:
         penalty = named_for(penalty, read.classes)
     known_hierarchy = stated_hierarchy(hierarchy, penalty, read.classes)

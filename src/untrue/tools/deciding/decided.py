@@ -14,7 +14,12 @@ from untrue.optional import need
 from untrue.penalty.stated import sorted_labels
 from untrue.tools.reading.columns import class_of
 from untrue.tools.reading.labels import abstained_text
-from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.probability_file import (
+    GUESSED,
+    ProbabilityFile,
+    ReadOptions,
+    read_probabilities,
+)
 from untrue.tools.reading.tables import whole_table
 from untrue.tools.writing import write_table
 
@@ -45,29 +50,17 @@ def decide_file(
     out: Path,
     *,
     column: str = COLUMN,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    classes: Sequence[str] | None = None,
+    options: ReadOptions = GUESSED,
 ) -> DecidedFile:
-    """Write the file at `path` to `out` with a column more: the answers of the rule.
-
-    classes  the names that numbers in the names of the columns stand for
-    """
-    read = read_probabilities(
-        path,
-        known=rule.classes,
-        probs=probs,
-        delimiter=delimiter,
-        label_names=classes,
-        with_truth="no",
-    )
+    """Write the file at `path` to `out` with a column more: the answers of the rule."""
+    read = read_probabilities(path, options, known=rule.classes, with_truth="no")
     if not column.strip():
         raise ArgumentError("`column` (--column) must name the column of answers; got no name.")
     if column in read.file.names:
         raise ArgumentError(
             f"{path} has a column {column!r} already; name another for the answers with --column."
         )
-    _check_class_of(read, rule, classes)
+    _check_class_of(read, rule, options.classes)
     scores = read.probs
     if read.classes != rule.classes:
         scores = scores[:, [read.classes.index(name) for name in rule.classes]]

@@ -19,7 +19,12 @@ from untrue.tools.exploring.drawing import drawn
 from untrue.tools.exploring.quantised import Codes, quantised, restored
 from untrue.tools.reading.columns import NAMES, guess_column
 from untrue.tools.reading.hierarchies import stated_hierarchy
-from untrue.tools.reading.probability_file import ProbabilityFile, read_probabilities
+from untrue.tools.reading.probability_file import (
+    GUESSED,
+    ProbabilityFile,
+    ReadOptions,
+    read_probabilities,
+)
 from untrue.tools.reading.tables import codes as label_codes
 from untrue.tools.reading.tables import read_table
 
@@ -77,10 +82,7 @@ def explore(
     *,
     penalty: Penalty | None = None,
     hierarchy: Path | None = None,
-    truth: str | None = None,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    classes: Sequence[str] | None = None,
+    options: ReadOptions = GUESSED,
     examples: int = MOST_EXAMPLES,
     seed: int = 0,
 ) -> Exploration:
@@ -92,15 +94,8 @@ def explore(
     """
     check_count("examples", examples, most=MOST_EXAMPLES)
     check_seed(seed)
-    read = read_probabilities(
-        path,
-        known=penalty.classes if penalty is not None and has_names(penalty) else None,
-        truth=truth,
-        probs=probs,
-        delimiter=delimiter,
-        label_names=classes,
-        with_truth="needed",
-    )
+    known = penalty.classes if penalty is not None and has_names(penalty) else None
+    read = read_probabilities(path, options, known=known, with_truth="needed")
     assert read.truth is not None
     assert read.true is not None
     k = len(read.classes)

@@ -59,26 +59,40 @@ class ProbabilityFile:
         return {name: probs[:, j] for j, name in enumerate(self.columns)}
 
 
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a file is read, where that is not to be guessed.
+
+    truth    column of the true classes
+    probs    the prefix of the columns of probabilities, or the columns with commas between
+    classes  the names that labels 0, 1, ... stand for; where nothing else names the classes, these
+    """
+
+    truth: str | None = None
+    probs: str | None = None
+    delimiter: str | None = None
+    classes: Sequence[str] | None = None
+
+
+GUESSED = ReadOptions()
+
+
 def read_probabilities(
     path: Path,
+    options: ReadOptions = GUESSED,
     *,
     known: Sequence[str] | None,
-    truth: str | None = None,
-    probs: str | None = None,
-    delimiter: str | None = None,
-    label_names: Sequence[str] | None = None,
     with_truth: WithTruth,
     of_single: Sequence[str] | None = None,
 ) -> ProbabilityFile:
     """Read and check.
 
-    known        the classes, where something names them; else they are those of the columns
-    probs        the prefix of the columns of probabilities, or the columns with commas between
-    label_names  the names that 0, 1, ... stand for; where nothing else names the classes, these
-    of_single    the two classes of a single column of probabilities, where `known` has none; else
-                 they are those of the truth
+    known      the classes, where something names them; else they are those of the columns
+    of_single  the two classes of a single column of probabilities, where `known` has none; else
+               they are those of the truth
     """
-    file = open_table(path, delimiter=delimiter)
+    truth, probs, label_names = options.truth, options.probs, options.classes
+    file = open_table(path, delimiter=options.delimiter)
     columns, notes = tuple[str, ...](), list[str]()
     # `label_names` are in the order of the codes, which is that of the classes and columns.
     if label_names is not None and (known is None or set(known) == set(label_names)):
