@@ -108,23 +108,18 @@ def published_table(
     first: the columns before. published: the paper's value of an arm and a measure; it decides by
     the most probable label only.
     """
-    columns, rows = [*first], [[cell(arm) for cell in first.values()] for arm in chosen]
+
+    def theirs(arm: Arm, measure: str) -> float | None:
+        return published(arm, measure) if arm.decision == "argmax" else None
+
+    columns = dict(first)
     for measure, called, _ in measures:
-        columns += [
-            Column(f"{called} (%)", ".2f"),
-            Column(f"{called}: difference (points)", "+.2f"),
-            Column(f"{called}: published (%)", ".2f"),
-        ]
-        for arm, row in zip(chosen, rows, strict=True):
-            theirs = published(arm, measure) if arm.decision == "argmax" else None
-            row += [arms.mean(arm, measure), arms.change(arm, measure), theirs]
-    return Table(
-        title=title,
-        see=see,
-        columns=(*columns, Column("repetitions")),
-        rows=tuple((*row, arms.repetitions(a)) for a, row in zip(chosen, rows, strict=True)),
-        strong=frozenset(i for i, arm in enumerate(chosen) if arm.is_baseline),
-    )
+        columns[Column(f"{called} (%)", ".2f")] = partial(arms.mean, measure=measure)
+        change = partial(arms.change, measure=measure)
+        columns[Column(f"{called}: difference (points)", "+.2f")] = change
+        columns[Column(f"{called}: published (%)", ".2f")] = partial(theirs, measure=measure)
+    columns[Column("repetitions")] = arms.repetitions
+    return Table.of(title, see, chosen, columns, strong=lambda arm: arm.is_baseline)
 
 
 def means_table(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from untrue.report.document.tables import Cell, Column, Table
 from untrue.report.runs.arms import Arm, Arms
@@ -31,58 +32,52 @@ GROUPS = (
 )
 
 
+WHICH: dict[Column, Callable[[Arm], Cell]] = {
+    Column("loss"): lambda arm: arm.trained_by,
+    Column("alpha", "g"): lambda arm: arm.alpha,
+}
+
+
 def confidence_table(arms: Arms, chosen: Sequence[Arm], costly: str) -> Table | None:
     """How sure wrong answers are, by loss and alpha; None where that was not recorded.
 
     costly: what the costly errors are.
     """
-    rows: list[tuple[Cell, ...]] = []
-    for arm in chosen:
-        means = [arms.mean(arm, measure) for measure, _, _ in CONFIDENCE]
-        if means[2] is None:
-            continue
-        change = arms.change(arm, CONFIDENCE[0][0])
-        rows.append(
-            (arm.trained_by, arm.alpha, means[0], change, *means[1:], arms.repetitions(arm))
-        )
-    if not rows:
+    judged = [arm for arm in chosen if arms.mean(arm, "error_confidence_pct") is not None]
+    if not judged:
         return None
-    (_, first, form), *others = CONFIDENCE
-    return Table(
-        title=f"How sure the errors are, {costly}",
-        see="Confidence: the probability a model gives to its own answer, the mean over its wrong "
+    difference = partial(arms.change, measure=CONFIDENCE[0][0])
+    return Table.of(
+        f"How sure the errors are, {costly}",
+        "Confidence: the probability a model gives to its own answer, the mean over its wrong "
         f"answers. Costly errors: {costly}. Differences are to the baseline of the same "
         "repetition. Means with 95 % intervals.",
-        columns=(
-            Column("loss"),
-            Column("alpha", "g"),
-            Column(first, form),
-            Column("difference (points)", "+.1f"),
-            *(Column(name, each) for _, name, each in others),
-            Column("repetitions"),
-        ),
-        rows=tuple(rows),
+        judged,
+        {
+            **WHICH,
+            **_means(arms, CONFIDENCE[:1]),
+            Column("difference (points)", "+.1f"): difference,
+            **_means(arms, CONFIDENCE[1:]),
+            Column("repetitions"): arms.repetitions,
+        },
     )
 
 
 def training_table(arms: Arms, chosen: Sequence[Arm], what: str, *, groups: bool) -> Table | None:
     """The confusion at training time beside that at test time; None where it was not recorded."""
-    measures = GROUPS if groups else ZONE
-    rows: list[tuple[Cell, ...]] = [
-        (arm.trained_by, arm.alpha, *(arms.mean(arm, measure) for measure, _, _ in measures))
-        for arm in chosen
-        if arms.mean(arm, "train_error_pct") is not None
-    ]
-    if not rows:
+    judged = [arm for arm in chosen if arms.mean(arm, "train_error_pct") is not None]
+    if not judged:
         return None
-    return Table(
-        title=f"At training time and at test time, {what}",
-        see="Training images are answered as they are, by the trained network, as many as there "
+    return Table.of(
+        f"At training time and at test time, {what}",
+        "Training images are answered as they are, by the trained network, as many as there "
         "are test images, or all if there are fewer. Means with 95 % intervals.",
-        columns=(
-            Column("loss"),
-            Column("alpha", "g"),
-            *(Column(name, form) for _, name, form in measures),
-        ),
-        rows=tuple(rows),
+        judged,
+        {**WHICH, **_means(arms, GROUPS if groups else ZONE)},
     )
+
+
+def _means(
+    arms: Arms, measures: Sequence[tuple[str, str, str]]
+) -> dict[Column, Callable[[Arm], Cell]]:
+    return {Column(name, form): partial(arms.mean, measure=field) for field, name, form in measures}
