@@ -7,6 +7,7 @@ are computed once for all rules; a rule is then a weighted sum of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.budgets.regions import Block, Region, inside
 from untrue.budgets.resolved import ResolvedBudget
 from untrue.budgets.scaling import scaled_penalty
-from untrue.decision.least_cost import cancelled_costs, cost_slack
+from untrue.decision.least_cost import cancelled_costs, cheapest
 from untrue.penalty import ExamplePenalty, Penalty
 
 SMALL = 500
@@ -48,25 +49,9 @@ class Family:
         return self.penalty.matrix() if self.penalty.n_classes <= SMALL else None
 
     @cached_property
-    def _cancelled(self) -> FloatArray | None:
+    def cancelled(self) -> FloatArray | None:
         costs = self.penalty if self.each is None else self.each
         return cancelled_costs(costs if self.base is None else self.base)
-
-    def answer(
-        self, expected: FloatArray, probs: FloatArray, abstain_cost: float | None
-    ) -> IntArray:
-        """The class of least expected cost, ties to the most probable; -1 above `abstain_cost`."""
-        best = expected.argmin(axis=1)
-        least = expected[np.arange(len(best)), best]
-        lost = self._cancelled
-        size = expected.max(axis=1) if lost is None else least + probs @ lost
-        slack = cost_slack(size, expected.shape[1])
-        tied = expected <= (least + slack)[:, None]
-        several = np.flatnonzero(tied.sum(axis=1) > 1)
-        best[several] = np.where(tied[several], probs[several], -1.0).argmax(axis=1)
-        if abstain_cost is not None:
-            best[least > abstain_cost * (1 + 2.0**-50) + slack] = -1
-        return np.asarray(best)
 
     def cost(self, true: IntArray, predicted: IntArray) -> FloatArray:
         """What each answer costs; from a table where that is small."""
@@ -251,7 +236,9 @@ class Part:
         for more, charge in zip((multipliers - 1.0).tolist(), self.charges, strict=True):
             if more:
                 expected += more * charge
-        return self.family.answer(expected, self.probs, self.family.abstain_cost)
+        price = self.family.abstain_cost
+        limit = math.inf if price is None else price
+        return cheapest(expected, self.probs, self.probs, self.family.cancelled, limit)
 
     def without_settled(self, greatest: FloatArray) -> tuple[Part, Part, IntArray]:
         """(open, settled, the answers of the settled), for multipliers of at most `greatest` (B,).
@@ -259,7 +246,7 @@ class Part:
         An answer that is least with no multiplier stays so, and stays cheaper than no answer, if it
         is no more costly than any other even when its own charges, and no others', are scaled most.
         """
-        plain = self.family.answer(self.base, self.probs, None)
+        plain = cheapest(self.base, self.probs, self.probs, self.family.cancelled)
         rows = np.arange(len(plain))
         own = self.base[rows, plain] + (greatest - 1.0) @ self.charges[:, rows, plain]
         others = self.base.copy()

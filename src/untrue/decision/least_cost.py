@@ -124,14 +124,30 @@ def _decide_array(
             total = block.sum(axis=1, keepdims=True)
             _check_left(total[:, 0], rows.start)
             block /= total
-        expected = _expected(penalty, block, rows)
-        least = expected.min(axis=1)
-        size = expected.max(axis=1) if cancelled is None else least + block @ cancelled
-        slack = cost_slack(size, scores.shape[1])
-        tied = expected <= (least + slack)[:, None]
-        predicted = np.where(tied, _preferred(penalty, block), -1.0).argmax(axis=1)
-        labels[rows] = np.where(least > limit * (1 + 4 * eps) + slack, -1, predicted)
+        expected, preferred = _expected(penalty, block, rows), _preferred(penalty, block)
+        labels[rows] = cheapest(expected, preferred, block, cancelled, limit, eps)
     return labels
+
+
+def cheapest(
+    expected: FloatArray,
+    preferred: FloatArray,
+    probs: FloatArray,
+    cancelled: FloatArray | None,
+    limit: float = math.inf,
+    eps: float = 2.0**-52,
+) -> IntArray:
+    """(n,) Of expected costs (n, m) the least, ties to the most preferred; -1 above `limit`."""
+    best: IntArray = expected.argmin(axis=1)
+    least = expected[np.arange(len(best)), best]
+    size = expected.max(axis=1) if cancelled is None else least + probs @ cancelled
+    slack = cost_slack(size, probs.shape[1])
+    tied = expected <= (least + slack)[:, None]
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    wanted = np.broadcast_to(preferred, expected.shape)[several]
+    best[several] = np.where(tied[several], wanted, -1.0).argmax(axis=1)
+    best[least > limit * (1 + 4 * eps) + slack] = -1
+    return best
 
 
 def _decide_tensor(
