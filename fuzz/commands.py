@@ -204,9 +204,8 @@ def given(rng: Random, option: Option) -> list[str]:
 def commands() -> dict[str, list[Option]]:
     """Every command with the options that its function declares."""
     found: dict[str, list[Option]] = {}
-    for name, (target, _) in COMMANDS.items():
-        module, _, attribute = target.partition(":")
-        parts = getattr(importlib.import_module(module), attribute).registered_commands
+    for name in COMMANDS:
+        parts = importlib.import_module(f"untrue.cli.{name}").app.registered_commands
         for part in parts:
             path = name if len(parts) == 1 else f"{name} {part.name or part.callback.__name__}"
             if path not in ASKING:
