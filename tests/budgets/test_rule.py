@@ -11,7 +11,9 @@ import pytest
 
 from untrue import Actions, BudgetError, DecisionRule, Hierarchy, Penalty, control, decide
 from untrue.budgets.calibration_set import calibrated
+from untrue.budgets.family import Family
 from untrue.budgets.rule_file import checksum
+from untrue.budgets.testing import count_rules
 from untrue.errors import ArgumentError, DataError, MissingFileError
 from untrue.penalty import FormulaPenalty
 
@@ -259,3 +261,17 @@ def test_a_rule_made_with_numbers_of_numpy_is_saved(pool, tmp_path) -> None:
     )
     made.save(tmp_path / "rule.json")
     assert DecisionRule.load(tmp_path / "rule.json").guarantee.seed == 2**32 - 1
+
+
+def test_it_answers_as_it_was_tested_where_answers_cost_all_but_the_same() -> None:
+    # Mistakes within a group are free, and every row is sure of one class: answers differ by less
+    # than what the sums of a tree's costs round, and a matrix's do not.
+    target = np.arange(300) % 6
+    probs = np.eye(6)[target]
+    groups = {"left": ["a", "b", "c"], "right": ["d", "e", "f"]}
+    costs = Penalty.from_groups(groups, within=0.0, across=1.0)
+    found = control(probs, target, ["*->a <= 20%"], costs, classes=list("abcdef"))
+    rule = replace(found, multipliers=(3.0,), temperature=0.3)
+    family = Family(costs, rule.resolved, None, by_cost=True)
+    tested, _ = count_rules(family, np.array([[3.0]]), probs, target, 0.3)
+    assert (rule(probs) == target).sum() == tested.right[0]

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from untrue.array_types import IntArray
 from untrue.budgets.budget import Budget
 from untrue.budgets.calibration_set import Answers, calibrated, read_probs
+from untrue.budgets.family import Family
 from untrue.budgets.guarantee import Guarantee
 from untrue.budgets.regions import GroupsLike
 from untrue.budgets.resolved import ResolvedBudget, resolve_all
 from untrue.budgets.scaling import scaled_penalty
 from untrue.checks import is_tensor
-from untrue.decision import decide
 from untrue.input_files import as_path
 from untrue.metrics.inputs import row_blocks
 from untrue.penalty import Penalty
@@ -97,6 +97,12 @@ class DecisionRule:
         """What the rule decides by: the penalty with the mistakes of each budget scaled."""
         return scaled_penalty(self.penalty, self.resolved, self.multipliers)
 
+    @cached_property
+    def _family(self) -> Family:
+        """What the rule was tested by. `decide` by the scaled costs may round their sums otherwise,
+        and settle answers that cost all but the same in another way."""
+        return Family(self.penalty, self.resolved, self.abstain_cost, by_cost=True)
+
     def __call__(self, probs: Any) -> Any:
         """Labels (N,) of the kind that `target` was; -1 where there is no answer."""
         codes = self.codes(probs)
@@ -111,9 +117,10 @@ class DecisionRule:
         k = len(self.classes)
         scores = read_probs(in_column_order(probs, self.classes), k)
         found = np.empty(len(scores), dtype=np.int64)
-        for rows in row_blocks(len(scores), k, _BLOCK):
+        for rows in row_blocks(len(scores), k * (2 + len(self.budgets)), _BLOCK):
             block = calibrated(scores[rows], self.temperature)
-            found[rows] = decide(block, self.costs, self.abstain_cost)
+            part = self._family.on(block, np.zeros(len(block), dtype=np.int64))
+            found[rows] = part.answers(np.array(self.multipliers))
         return found
 
     def labels(self, codes: IntArray) -> npt.NDArray[Any]:
