@@ -225,6 +225,16 @@ def test_copies_pickles_and_state(make, draw) -> None:
     assert torch.equal(other(z, y), expected)
 
 
+def test_a_state_fills_a_loss_that_was_made_without_memory(make, draw) -> None:
+    loss = make(weight=torch.arange(1.0, K + 1))
+    z, y = draw(4, K, loss=loss)
+    empty = copy.deepcopy(loss).to("meta").to_empty(device="cpu")
+    for tensor in empty.buffers():
+        tensor.zero_()
+    empty.load_state_dict(loss.state_dict())
+    assert torch.equal(empty(z, y), loss(z, y))
+
+
 def test_complex_targets_are_refused(make, draw) -> None:
     loss = make()
     z, y = draw(4, K, loss=loss)

@@ -38,7 +38,9 @@ class ScaledCosts(Costs):
         self._hold("multipliers", np.ones(len(budgets)), fixed=False)
         self._hold("units", np.array([budget.unit for budget in budgets]))
         self._hold("updates", np.int64(0), fixed=False)
-        self._hold("about", np.int64(_fingerprint(budgets)), fixed=False)
+        # Beside the buffer, which is empty after `to("meta")` or `to_empty`.
+        self.fingerprint = _fingerprint(budgets)
+        self._hold("about", np.int64(self.fingerprint), fixed=False)
 
     def rows(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         charges, own = self._charges(dtype)
@@ -66,7 +68,7 @@ class ScaledCosts(Costs):
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         given = state_dict.get(f"{prefix}about")
-        if given is not None and not self.about.is_meta and int(given) != int(self.about):
+        if given is not None and not given.is_meta and int(given) != self.fingerprint:
             # Else one budget's multiplier would silently become another's.
             errors: list[str] = args[-1] if args else kwargs["error_msgs"]
             errors.append("The state is that of a BudgetedLoss with other budgets.")
