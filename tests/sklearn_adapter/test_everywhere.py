@@ -159,10 +159,14 @@ def test_the_row_of_a_missing_label_is_named(estimator: Any, kind: Any) -> None:
             cost_scorer(RULES)(clone(estimator).fit(X, Y), X, y)
 
 
-def test_objects_that_are_booleans_are_true_and_false() -> None:
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_objects_that_are_booleans_are_true_and_false(estimator: Any) -> None:
+    """As a column is that had missing values."""
     y = (KIND == 1).astype(object)
-    model = CostSensitiveClassifier(GaussianNB(), {(True, False): 5.0}).fit(X, y)
+    model = clone(estimator).set_params(penalty={(True, False): 5.0}).fit(X, y)
     assert model.classes_.tolist() == [False, True]
+    assert model.score(X, y) == np.mean(model.predict(X) == (KIND == 1))
+    assert model.score(X, y, KIND + 1.0) == model.score(X, KIND == 1, KIND + 1.0)
 
 
 @pytest.mark.parametrize("wrapper", [CostSensitiveClassifier, MetaCostClassifier])

@@ -32,7 +32,15 @@ REMEDIES = {
 }
 
 
-class CostMetaEstimator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class LabelledClassifierMixin(ClassifierMixin):  # type: ignore[misc]
+    """scikit-learn's classifier, whose `score` takes the labels that our `fit` takes."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        """The accuracy of `predict(X)`."""
+        return float(super().score(X, plain_labels(y), sample_weight))
+
+
+class CostMetaEstimator(LabelledClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier around `self.estimator` that uses `self.penalty`."""
 
     estimator: Any

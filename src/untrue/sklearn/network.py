@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,7 +22,7 @@ from untrue.metrics.probabilities import softmax
 from untrue.networks.perceptron import Layers, run, start_layers
 from untrue.penalty import ExamplePenalty, FormulaPenalty
 from untrue.sklearn.example_costs import class_costs, costs_of
-from untrue.sklearn.meta import plain_labels, positions
+from untrue.sklearn.meta import LabelledClassifierMixin, plain_labels, positions
 from untrue.sklearn.stopping import (
     Rows,
     TrainedLayers,
@@ -42,7 +42,7 @@ STEPS = 200
 LEAST_EPOCHS = 20
 
 
-class BilinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A multi-layer perceptron that minimises `(1 - alpha) CE + alpha (cost term)`.
 
     penalty             what each mistake costs: a `Penalty`, a matrix in the order of `classes_`,
