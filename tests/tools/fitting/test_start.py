@@ -12,7 +12,7 @@ import pytest
 
 from untrue import Penalty
 from untrue.cli import exit_code
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, UntrueWarning
 from untrue.tools.fitting.fit import fit
 from untrue.tools.fitting.model_folder import load_model, save_model
 from untrue.tools.fitting.result import FitResult
@@ -31,11 +31,12 @@ def test_both_losses_go_on_from_the_weights_for_as_long(
 ) -> None:
     save_model(tmp_path / "plain", plain.model, metrics={})
     source = open_source(patients_csv, target="diagnosis")
+    # The costs are in another order than the model's classes.
     classes = plain.model.classes
-    costs = Penalty.from_matrix(
-        [[patient_costs.cost(a, b) for b in classes] for a in classes], classes
-    )
+    costs = patient_costs.select([*reversed(classes)])
     found = fit(source, penalty=costs, start_from=tmp_path / "plain", epochs=2)
+    assert found.model.classes == classes
+    assert np.array_equal(found.model.penalty.matrix(), costs.select(classes).matrix())
     assert found.model.training["network"] == "mlp"
     assert found.model.training["epochs"] == 2
     assert found.model.training["learning_rate"] == MODEL["learning_rate"] / 4  # type: ignore[operator]
@@ -69,8 +70,11 @@ def test_what_cannot_be_trained_further_is_refused(
         go(seed=1)
     with pytest.raises(ArgumentError, match=r"another split \(train "):
         go(test_share=0.3)
-    other = Penalty.from_rules([*reversed(plain.model.classes)], {}, default=1.0)
-    with pytest.raises(ArgumentError, match="other classes, or another order"):
+    other = Penalty.equal([*plain.model.classes, "cyst"])
+    with (
+        pytest.warns(UntrueWarning, match="no example to learn from for cyst"),
+        pytest.raises(ArgumentError, match=r"has other classes: .*; these are .*, cyst"),
+    ):
         go(penalty=other)
     trees = fit(source, loss="cross-entropy", model="lightgbm", rounds=3).model
     with pytest.raises(

@@ -119,7 +119,7 @@ def fit(
         choice, settings = choose(model, source, **given, rounds=rounds)
     else:
         choice, settings = start.choose(model, given, rounds=rounds)
-    labels, stated = labels_of(source, penalty)
+    labels, stated = labels_of(source, penalty, None if start is None else start.model.classes)
     # Where all mistakes cost the same the answer of least cost is the most probable class.
     by_cost = penalty is not None
     rows = source_costs(source, stated, cost_columns)

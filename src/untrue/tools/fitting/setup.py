@@ -122,8 +122,13 @@ def check_costs(loss: str, penalty: Any) -> None:
         )
 
 
-def labels_of(source: Source, penalty: Any) -> tuple[IntArray, Penalty | FormulaPenalty]:
-    """The class of each example, and the penalty; all mistakes cost 1 where none is given."""
+def labels_of(
+    source: Source, penalty: Any, order: tuple[str, ...] | None = None
+) -> tuple[IntArray, Penalty | FormulaPenalty]:
+    """The class of each example, and the penalty; all mistakes cost 1 where none is given.
+
+    order: of the classes, where a model has one; kept where the penalty has the same classes
+    """
     if isinstance(penalty, ExamplePenalty):
         raise ArgumentError(
             "`penalty` holds costs of certain examples, but a model must know those of new ones: "
@@ -135,6 +140,12 @@ def labels_of(source: Source, penalty: Any) -> tuple[IntArray, Penalty | Formula
     if not isinstance(penalty, Penalty | FormulaPenalty):
         penalty = penalty_over(penalty, sorted_labels(_present(source.labels)))
     penalty = named_by(source.labels, penalty)
+    if order is not None and set(order) == set(penalty.classes):
+        penalty = (
+            formulas_over(penalty, penalty.base.select(order))
+            if isinstance(penalty, FormulaPenalty)
+            else penalty.select(order)
+        )
     return class_positions(source.labels, penalty.classes, str(source.path)), penalty
 
 

@@ -64,8 +64,8 @@ class StartModel:
         self._check_columns(source)
         if classes != self.model.classes:
             raise ArgumentError(
-                f"`start_from` {self.where} has other classes, or another order of them: "
-                f"{', '.join(self.model.classes[:6])}; these are {', '.join(classes[:6])}."
+                f"`start_from` {self.where} has other classes: {listed(self.model.classes)}; these "
+                f"are {listed(classes)}."
             )
         now = {
             "seed": seed,
