@@ -196,8 +196,10 @@ def test_parts_of_a_split_are_not_taken_for_classes(parts: tuple[str, ...], tmp_
     for part in parts:
         for name in ("cat/a.png", "dog/b.png"):
             image(tmp_path / part / name)
-    with pytest.raises(DataError, match=r"seems to hold the parts of a split \(.*rain.*\), not"):
-        list_classes(tmp_path)
+    message = r"seems to hold the parts of a split \(.*rain.*\), not"
+    for listing in (list_classes, list_images):  # to fit, and to predict
+        with pytest.raises(DataError, match=message):
+            listing(tmp_path)
 
 
 def test_classes_may_be_called_as_parts_are(tmp_path: Path) -> None:

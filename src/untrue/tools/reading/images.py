@@ -118,12 +118,12 @@ def list_classes(root: Path) -> ImageFiles:
     return found
 
 
-def _check_no_parts(root: Path, folders: Sequence[Path]) -> None:
+def _check_no_parts(root: Path, entries: Sequence[Path]) -> None:
     """Refuse the parts of a split, with folders of classes in them, which would pass as classes."""
-    names = [folder.name for folder in folders]
+    names = [path.name for path in entries]
     known = {name.lower() for name in names}
     parts = known <= PARTS and not known.isdisjoint({"train", "training"})
-    if parts and all(any(path.is_dir() for path in _entries(folder)) for folder in folders):
+    if parts and all(path.is_dir() and any(map(Path.is_dir, _entries(path))) for path in entries):
         raise DataError(
             f"{root} seems to hold the parts of a split ({listed(names)}), not folders of classes. "
             "A split is read from train and test, in these words: move other parts into train, "
@@ -136,6 +136,7 @@ def list_images(root: Path) -> ImageFiles:
     files = tuple(_files_below(root))
     if not files:
         raise DataError(f"The folder {root} holds no images.")
+    _check_no_parts(root, _entries(root))
     folders = tuple(
         file.relative_to(root).parts[0] if file.parent != root else "" for file in files
     )
