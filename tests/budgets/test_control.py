@@ -254,6 +254,18 @@ def test_too_few_examples_are_said_with_what_it_would_take(pool) -> None:
     assert str(again) == str(caught.value)
 
 
+def test_examples_that_would_do_in_another_split_are_not_called_too_few() -> None:
+    train, test = split(400, 0.1, 0)
+    target = np.ones(400, dtype=int)
+    target[[*train[:10], *test[:58]]] = 0
+    probs = np.eye(2)[target] * 0.9 + 0.05
+    message = (
+        "of 68 examples of '0' 58 are in the test part; 59 are needed there, a few more in all"
+    )
+    with pytest.raises(BudgetError, match=message):
+        control(probs, target, budgets=["0->1 <= 5%"])
+
+
 @pytest.mark.parametrize(
     ("budgets", "message"),
     [

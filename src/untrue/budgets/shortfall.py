@@ -15,6 +15,8 @@ from untrue.metrics.bounds import most_errors
 
 # More examples than this are too many to suggest.
 MOST = 10**8
+# Up to this many times the examples that there are, no number is named.
+FEW_MORE = 1.1
 NEVER = "no number of examples can show that something never happens; allow a little"
 
 
@@ -85,12 +87,17 @@ def _reason(
     if needed is None:
         return NEVER
     if verdict.of < needed:
-        every = f"{needed:,} are needed there, about {about(needed / share)} in all"
-        if budget.by_prediction:
-            return f"{verdict.of:,} {budget.counted} are in the {part}; {every}, {_none(budget)}"
-        total = int(budget.of[target].sum())
-        own = int(budget.of[target[test_part]].sum())
-        return f"of {total:,} {budget.counted} {own:,} are in the {part}; {every}, {_none(budget)}"
+        every = f"about {about(needed / share)}"
+        found = f"{verdict.of:,} {budget.counted} are"
+        if not budget.by_prediction:
+            total = int(budget.of[target].sum())
+            found = f"of {total:,} {budget.counted} {int(budget.of[target[test_part]].sum()):,} are"
+            # The split may have put fewer there than its share.
+            if needed / share < FEW_MORE * total:
+                every = "a few more"
+        return (
+            f"{found} in the {part}; {needed:,} are needed there, {every} in all, {_none(budget)}"
+        )
     if budget.budget.kind == "cost":
         start = (
             f"an answer of {closest} costs {verdict.rate:.3g} on average, and the {part} "
