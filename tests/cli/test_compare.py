@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from tests.cli.untrue_process import UNTRUE, run_untrue
@@ -186,9 +187,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_own_data_are_compared_too(folder: Path) -> None:
+    frame = pd.read_csv("wine.csv")
+    frame.assign(bottle=[f"no. {i}" for i in frame.index]).to_csv("wine.csv", index=False)
     words = ["compare", "--data", "wine.csv", "--target", "wine", "--penalty", "costs.toml", *ONE]
     done = run_untrue(*words, "--scale", "smoke", "--epochs", "8", "--out", "runs")
     assert done.returncode == 0, done.stderr
+    # Said once, although the process that trains reads them too.
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith("warning: column 'bottle' is left out: ")
     assert "Left out: hxe needs a hierarchy, and this penalty has none." in done.stdout
     assert "compare on wine.csv, scale smoke: 9 models" in done.stdout
     assert done.stdout.splitlines()[-1] == "runs/report.html"

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from untrue.errors import UntrueWarning
 from untrue.lab.provenance import provenance
 from untrue.lab.records import DatasetInfo, RunConfig, RunResult
 from untrue.lab.store import Store
@@ -220,7 +222,10 @@ def _trainer(local: LocalProcesses) -> Train:
 
     @lru_cache(maxsize=1)
     def read(name: str) -> Dataset | Opened:
-        return load(name, local.data_dir) if local.own is None else local.own.open()
+        with warnings.catch_warnings():
+            # Said when the runs were planned.
+            warnings.simplefilter("ignore", UntrueWarning)
+            return load(name, local.data_dir) if local.own is None else local.own.open()
 
     return lambda config, report: train(
         config,
