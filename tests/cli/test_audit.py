@@ -201,7 +201,7 @@ def test_bad_input_ends_a_real_process_the_same_way(folder: Path) -> None:
     ("words", "message"),
     [
         (["no.csv"], "There is no file no.csv."),
-        (["costs.toml"], "costs.toml is not a table: its name must end in .csv, .csv.gz"),
+        (["costs.toml"], "costs.toml is not a table: its name must end in .csv, .tsv"),
         (["book.xlsx"], "It is a spreadsheet: save the sheet with the data as CSV (UTF-8)."),
         (["p.csv", "--truth", "trut"], "p.csv has no column 'trut'; did you mean 'truth'?"),
         (["p.csv", "--probs", "q_"], "p.csv has no column 'q_healthy' for class 'healthy'"),

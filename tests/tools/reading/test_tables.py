@@ -90,6 +90,8 @@ def test_a_file_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
 def test_other_delimiters(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("a\tb\n1\t2\n")
     assert open_table(tmp_path / "t.tsv").names == ("a", "b")
+    zipped = open_table(gz(tmp_path / "t.tsv.gz", b"a\tb\n1\t2\n"))
+    np.testing.assert_array_equal(matrix(read_table(zipped, {"b": "number"}), ["b"], zipped), [[2]])
     (tmp_path / "t.csv").write_text("a|b\n1|2\n")
     with pytest.raises(DataError, match=r"separated by a bar\. Say so with --delimiter '\|'"):
         open_table(tmp_path / "t.csv")

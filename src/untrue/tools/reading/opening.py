@@ -82,8 +82,8 @@ def open_source(
         return _open_arrays(path, target or "y", needed=schema is None, classes=classes)
     if not is_table(path):
         raise DataError(
-            f"{path} is neither a table (.csv, .csv.gz, .tsv, .parquet), nor an .npz file, nor a "
-            f"folder of images.{spreadsheet_hint(path)}"
+            f"{path} is neither a table (.csv, .tsv, .csv.gz, .tsv.gz, .parquet), nor an .npz "
+            f"file, nor a folder of images.{spreadsheet_hint(path)}"
         )
     return table_source(
         open_table(path, delimiter=delimiter),

@@ -26,7 +26,8 @@ from untrue.tools.reading.csv_rows import Kind as Kind
 from untrue.tools.reading.csv_rows import arrow_source, read_csv
 from untrue.tools.reading.parquet_size import check_size
 
-CSV_ENDINGS = (".csv", ".csv.gz", ".tsv")
+TAB_ENDINGS = (".tsv", ".tsv.gz")
+CSV_ENDINGS = (".csv", ".csv.gz", *TAB_ENDINGS)
 PARQUET_ENDINGS = (".parquet", ".pq")
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 OTHER_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
@@ -84,8 +85,8 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
     """Look at a file's header: it is a table, its columns have names, and each only one."""
     if not is_table(path):
         raise DataError(
-            f"{path} is not a table: its name must end in .csv, .csv.gz, .tsv or .parquet."
-            f"{spreadsheet_hint(path)}"
+            f"{path} is not a table: its name must end in .csv, .tsv, .csv.gz, .tsv.gz or "
+            f".parquet.{spreadsheet_hint(path)}"
         )
     if not path.exists():
         raise DataError(f"There is no file {path}.")
@@ -98,7 +99,7 @@ def open_table(path: Path, *, delimiter: str | None = None) -> TableFile:
                 "`delimiter` must be a single ASCII character other than a quote; got "
                 f"{delimiter!r}."
             )
-    separator = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    separator = delimiter or ("\t" if path.name.lower().endswith(TAB_ENDINGS) else ",")
     parquet = path.name.lower().endswith(PARQUET_ENDINGS)
     names = _parquet_header(path) if parquet else _csv_header(path, separator)
     twice = [name for name, times in Counter(names).items() if times > 1]
