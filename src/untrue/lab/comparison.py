@@ -188,7 +188,7 @@ def read_costs(text: str | None, info: DatasetInfo) -> CostPlan:
         if official is None:
             raise ArgumentError(
                 f"`penalty` 'official' is for {' and '.join(TABLES)}, whose costs are published; "
-                f"{info.name!r} has none. Give a file of costs, or zone:20."
+                f"{info.name!r} has none. Give a file of costs, or zone:N."
             )
         return CostPlan(fixed=own_costs(official))
     kind, colon, size = text.partition(":")
@@ -198,7 +198,7 @@ def read_costs(text: str | None, info: DatasetInfo) -> CostPlan:
         if not info.groups:
             raise ArgumentError(
                 f"`penalty` 'hierarchy' needs a data set with super-classes (cifar100); "
-                f"{info.name!r} has none. Give a file of costs, or zone:20."
+                f"{info.name!r} has none. Give a file of costs, or zone:N."
             )
         return CostPlan(fixed=plans.GROUP_COSTS)
     if not Path(text).exists():
