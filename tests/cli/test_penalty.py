@@ -89,6 +89,14 @@ def test_check_warns_of_free_classes(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Note: Predicting a, c never costs anything" in capsys.readouterr().out
 
 
+def test_convert_says_that_a_file_of_numbers_has_no_names(costs: Path, tmp_path: Path) -> None:
+    done = run_untrue("penalty", "convert", costs, tmp_path / "costs.npy")
+    assert done.stdout == f"{tmp_path / 'costs.npy'}\n"
+    assert done.stderr.startswith(f"warning: {tmp_path / 'costs.npy'} has no names of classes: ")
+    done = run_untrue("penalty", "convert", tmp_path / "costs.npy", tmp_path / "again.npy")
+    assert done.stderr == ""
+
+
 def test_convert_keeps_every_number(costs: Path, tmp_path: Path) -> None:
     done = run_untrue("penalty", "convert", costs, tmp_path / "costs.csv")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'costs.csv'}\n")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from untrue.cli import options
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, UntrueWarning
 
 app = typer.Typer(
     help="Show, check, convert and start files of costs.",
@@ -86,10 +87,19 @@ def convert(
     """Write the same costs in another format; numbers come back exactly."""
     from untrue.atomic_files import check_place
     from untrue.penalty import Penalty
+    from untrue.penalty.stated import has_names
 
     check_place(target, source, overwrite=overwrite)
     penalty = Penalty.load(source, classes=options.names(classes or None))
-    typer.echo(penalty.save(target))
+    written = penalty.save(target)
+    if target.suffix.lower() == ".npy" and has_names(penalty):
+        warnings.warn(
+            f"{target} has no names of classes: .npy cannot hold them. Rows and columns are in "
+            f"the order of {source}.",
+            UntrueWarning,
+            stacklevel=1,
+        )
+    typer.echo(written)
 
 
 @app.command(epilog="Example: `untrue penalty new --classes cat,dog,tumour --out costs.toml`")
