@@ -61,7 +61,10 @@ def test_a_text_is_read(text, budget) -> None:
         ("->benign <= 5%", "at character 1, '->benign <= 5%': expected the kind of mistake"),
         ("a->b < 5%", "at character 6, '< 5%': expected \"<=\", as in"),
         ("a=>b <= 5%", "at character 2, '=>b <= 5%': expected \"<=\""),
-        ("a->b->c <= 5%", "at character 5, '->c <= 5%': expected \"<=\""),
+        (
+            "a->b->c <= 5%",
+            'expected "<=": a name that holds an arrow must stand in quotes.',
+        ),
         ("good<- <= 5%", "at character 8, '<= 5%': expected the true class: the name of a class"),
         ("good<-bad <= 3 errors", "it is 'bad->good <= 3 errors'"),
         ("a<-b->c <= 5%", "at character 5, '->c <= 5%': expected \"<=\""),

@@ -219,6 +219,8 @@ class _Reader:
                 'predicted<-true), "zone", "across groups" or "expected cost"'
             )
         if not self._take(_AT_MOST):
+            if self._peek(_ARROW) or self._peek(_ARROW_BACK):
+                self._fail('expected "<=": a name that holds an arrow must stand in quotes')
             ways = "<= and a limit" if not self._rest() else '"<="'
             self._fail(f"expected {ways}, as in {_EXAMPLES}")
         amount, unit = self._limit(kind)
