@@ -66,7 +66,8 @@ def draw(sweep: Collected, place: Path, *, matrices: bool = True) -> list[Path]:
             made.append(place / f"{item.stem}.md")
             made[-1].write_text(item.part.to_markdown())
         elif matrices or not isinstance(item.part, ConfusionFigure):
-            _, picture = matplotlib_figures.save(item.part, place / item.stem)
+            vector, picture = matplotlib_figures.save(item.part, place / item.stem)
+            vector.unlink()
             made.append(picture)
     return made
 
