@@ -21,6 +21,7 @@ from untrue.lab.comparison import ComparisonPlan, CostPlan, comparison_plan
 from untrue.lab.data import Dataset, load
 from untrue.lab.executor import Finished, finished_with
 from untrue.lab.experiments import find
+from untrue.lab.merging import merge
 from untrue.lab.plans import GROUP_COSTS, PaperPlan, Plan, paper_plan
 from untrue.lab.records import Decision, PenaltySpec, Start
 from untrue.lab.run_data import NamedData
@@ -140,11 +141,12 @@ def test_rows_compare_with_cross_entropy_that_went_on_too(made: Path) -> None:
     assert not found.missing
 
 
-def test_nothing_is_made_twice_and_lost_weights_are_made_again(
+def test_nothing_is_made_twice_and_lost_weights_are_made_again_for_what_needs_them(
     made: Path, digits: Dataset, tmp_path: Path
 ) -> None:
     (tmp_path / FILE).write_bytes((made / FILE).read_bytes())
     plan = warm_plan(plan_of(), "baseline", {"epochs": 1})
+    more = warm_plan(plan_of(alpha=(0.0, 0.5, 0.9)), "baseline", {"epochs": 1})
     with Store.write(tmp_path) as store:
         assert go(store, plan, digits) == []
         start = next(c for c in store.sweeps()[0].configs if c.start is None)
@@ -156,11 +158,21 @@ def test_nothing_is_made_twice_and_lost_weights_are_made_again(
         db.commit()
     with Store.write(tmp_path) as store:
         assert [entry.kind for entry in store.damaged()] == ["weights"]
-        planned = sweep.plan_sweep(store, plan, describe(digits), scale="smoke", command="")
-        assert sweep.status_of(store, planned).todo >= 1
-        assert go(store, plan, digits) == [start.label]
+        assert go(store, plan, digits) == []
+        planned = sweep.plan_sweep(store, more, describe(digits), scale="smoke", command="")
+        # Both starts, of which one lost its weights, and the six that are there already.
+        assert sweep.status_of(store, planned).done == 7
+        asked = go(store, more, digits)
+        assert asked[0] == start.label
+        assert all("alpha=0.9" in label for label in asked[1:])
         assert store.has_weights(start.run_id)
         assert store.damaged() == ()
+
+
+def test_what_was_merged_without_weights_is_done(made: Path, digits: Dataset, tmp_path: Path) -> None:
+    merge([made], tmp_path, results_only=True)
+    with Store.write(tmp_path) as store:
+        assert go(store, warm_plan(plan_of(), "baseline", {"epochs": 1}), digits) == []
 
 
 def test_a_directory_with_kept_weights_serves_another(

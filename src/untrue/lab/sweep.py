@@ -45,12 +45,21 @@ def plan_sweep(
 ) -> Sweep:
     """The sweep as far as it can be planned by now: what continues from another run waits for it.
 
+    The weights of a run are asked for only while something waits that continues from them.
     at_hand: runs whose weights are there, though not in this store.
     """
     planned = plan.configs(info, store.result)
-    starts = {config.start.run_id for config in planned if config.start is not None}
+    status = store.status()
+    again = _incomplete(store, planned, status)
+    done = {c.run_id for c in planned if status.get(c.run_id) == "ok" and c.run_id not in again}
+    starts = {c.start.run_id for c in planned if c.start is not None}
+    needed = {c.start.run_id for c in planned if c.start is not None and c.run_id not in done}
     ready = {run_id for run_id in starts if run_id in at_hand or store.has_weights(run_id)}
-    configs = tuple(c for c in planned if c.start is None or c.start.run_id in ready)
+    configs = tuple(
+        dataclasses.replace(c, keep_weights=False) if c.run_id in starts - needed else c
+        for c in planned
+        if c.start is None or c.run_id in done or c.start.run_id in ready
+    )
     return Sweep(plan.name, info.name, scale, command, plan.expected, configs)
 
 
