@@ -57,8 +57,12 @@ def put(runs: Path, name: str, docs: Path = COMPARED, *, add: bool = False) -> P
     command = without_places(found.sweep.command)
     paragraphs = (f"```sh\n{command}\n```", *finding(Comparison(found)))
     (made / FINDING).write_text("\n\n".join(paragraphs) + "\n")
-    shutil.rmtree(place, ignore_errors=True)
-    return made.rename(place)
+    replaced = docs / f"{name}.replaced"
+    if place.exists():
+        place.rename(replaced)
+    made.rename(place)
+    shutil.rmtree(replaced, ignore_errors=True)
+    return place
 
 
 if __name__ == "__main__":

@@ -168,6 +168,7 @@ def test_a_comparison_is_put_into_the_documentation_whole(tmp_path: Path) -> Non
     assert {"finding.md", "rows.csv", "runs.sqlite", f"{stem}-methods.md"} <= names
     assert f"{stem}-frontier-cost.png" in names
     assert "old.md" not in names
+    assert not [name for name in names if name.endswith(".svg")]
     assert [file.name for file in docs.iterdir()] == ["digits"]
     text = shown_comparisons.shown("digits", docs)
     assert f"untrue compare --data {DIGITS.name} --out DIR\n" in text
