@@ -271,8 +271,8 @@ SWEEPS: dict[str, Callable[[Sequence[Row]], str]] = {
     "cifar10-masked-zone": zones_and_confidence,
     "cifar10-masked-zone-paper-network": zones_and_confidence,
     "cifar100-hierarchy": hierarchy,
-    "cifar100-hierarchy-compact": hierarchy,
     "cifar100-hierarchy-whole": hierarchy,
+    "cifar100-hierarchy-paper-network": hierarchy,
     "small-sample": small,
 }
 PAGE = Page(
