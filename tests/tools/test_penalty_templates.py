@@ -56,6 +56,10 @@ def test_a_rule_must_read_as_one(text: str) -> None:
 
 def test_a_rule_may_have_signs_in_its_names() -> None:
     assert parse_rule("x=1 -> y-2 = 3e1") == ("x=1", "y-2", 30.0)
+    assert parse_rule("""'a->b' -> "c, d" = 2""") == ("a->b", "c, d", 2.0)
+    assert parse_rule("""O'Neil "x"->'n roll=2""") == ('O\'Neil "x"', "'n roll", 2.0)
+    with pytest.raises(ArgumentError, match="a name that holds an arrow stands in quotes"):
+        parse_rule("a->b->c=2")
 
 
 @pytest.mark.parametrize("n", [2, 30])

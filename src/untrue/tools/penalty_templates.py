@@ -21,6 +21,8 @@ from untrue.penalty.file_writers import in_toml
 
 By = Literal["distance", "frequency"]
 Rule = tuple[str, str, float]
+# A name in a rule: in quotes, as in a budget, or without any and without an arrow.
+_NAME = r"""(?:"([^"]+)"|'([^']+)'|((?:(?!->).)+?))"""
 
 _FLAT = """\
 # What each mistake costs. Fill in, then look at it with: untrue penalty check THIS_FILE
@@ -148,19 +150,21 @@ def _height_comments(hierarchy: Hierarchy) -> Iterable[str]:
 
 
 def parse_rule(text: str) -> Rule:
-    """`"tumour->benign=20"` as ("tumour", "benign", 20.0).
+    """`"tumour->benign=20"` as ("tumour", "benign", 20.0); names may stand in quotes.
 
-    >>> parse_rule("tumour -> benign = 20")
+    >>> parse_rule("tumour -> 'benign' = 20")
     ('tumour', 'benign', 20.0)
     """
-    match = re.fullmatch(r"\s*(.+?)\s*->\s*(.+?)\s*=\s*([^=]+?)\s*", text)
+    match = re.fullmatch(rf"\s*{_NAME}\s*->\s*{_NAME}\s*=\s*([^=]+?)\s*", text)
     try:
         if match is None:
             raise ValueError
-        return match[1], match[2], float(match[3])
+        true, predicted, cost = filter(None, match.groups())
+        return true, predicted, float(cost)
     except ValueError:
         raise ArgumentError(
-            f"A rule reads `TRUE->PREDICTED=COST`, such as `tumour->benign=20`; got {text!r}."
+            "A rule reads `TRUE->PREDICTED=COST`, such as `tumour->benign=20`, and a name that "
+            f"holds an arrow stands in quotes; got {text!r}."
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,18 @@ def test_true_classes_that_the_model_cannot_say_are_a_warning(
     source = read_data(model, tmp_path / "d.csv")
     with pytest.warns(UntrueWarning, match="1 class that the model does not know: martian"):
         assert len(predict(model, source).predicted) == 300
+
+
+@pytest.mark.filterwarnings("error")
+def test_true_labels_that_are_whole_numbers_are_known_with_a_point_and_without(
+    model: Model, patients_csv: Path, tmp_path: Path
+) -> None:
+    table, classes = pa.csv.read_csv(patients_csv), ("1", "2", "10")
+    numbered = replace(model, penalty=Penalty.equal(classes))
+    codes = [float(classes[i % 3]) for i in range(table.num_rows)]
+    with_point = table.set_column(3, "diagnosis", [[str(code) for code in codes]])
+    pa.csv.write_csv(with_point, tmp_path / "d.csv")
+    assert len(predict(numbered, read_data(numbered, tmp_path / "d.csv")).predicted) == 300
 
 
 def test_an_unseen_category_is_a_warning_and_other(

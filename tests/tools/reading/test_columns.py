@@ -76,6 +76,26 @@ def test_a_column_called_like_a_class_is_found_where_the_probabilities_have_a_pr
     assert found.probs == ("prob_truth", "prob_predicted")
 
 
+@pytest.mark.parametrize("options", [{}, {"probs": "prob_"}, {"probs": "prob_2.0,prob_1.0"}])
+def test_columns_of_whole_numbers_are_found_with_a_point_and_without(
+    options: dict[str, str],
+) -> None:
+    with_point = table("truth", "predicted", "prob_2.0", "prob_1.0")
+    assert choose(with_point, ("1", "2"), **options).probs == ("prob_1.0", "prob_2.0")
+    assert choose(table("truth", "p_2", "p_1"), ("1.0", "2.0")).probs == ("p_1", "p_2")
+    both = table("truth", "p_1", "p_1.0", "p_2")
+    assert choose(both, ("1", "2")).probs == ("p_1", "p_2")
+    assert choose(both, ("1.0", "1", "2")).probs == ("p_1.0", "p_1", "p_2")
+
+
+def test_columns_of_probabilities_that_name_no_class_are_left_out_and_that_is_said() -> None:
+    found = choose(table("truth", "predicted", "prob_Cat", "prob_Dog"), CLASSES)
+    assert found.probs is None
+    assert found.notes == (
+        "the columns prob_Cat, prob_Dog are left out: none is called after a class",
+    )
+
+
 def test_named_columns_of_probabilities_are_ordered_by_their_names() -> None:
     found = choose(table("t", "dog", "cat"), CLASSES, truth="t", probs="dog,cat")
     assert found.probs == ("cat", "dog")

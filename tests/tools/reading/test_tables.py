@@ -63,8 +63,9 @@ def test_na_is_a_label_but_no_number(tmp_path: Path) -> None:
 
 
 def test_text_among_numbers_of_a_parquet_file_is_reported(tmp_path: Path) -> None:
-    pa.parquet.write_table(pa.table({"p": ["0.5", "x"]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match=r"data row 1, column 'p', is '0.5' \(string\)"):
+    pa.parquet.write_table(pa.table({"p": [None, "0.5", "x"]}), tmp_path / "t.parquet")
+    message = r"column 'p' holds string values, such as '0\.5'; expected numbers\. Save it as"
+    with pytest.raises(DataError, match=message):
         read_table(open_table(tmp_path / "t.parquet"), {"p": "number"})
 
 

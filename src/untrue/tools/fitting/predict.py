@@ -23,7 +23,7 @@ from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.cost_columns import ARRAYS
 from untrue.tools.reading.features import Schema
-from untrue.tools.reading.labels import abstained_text, numbered
+from untrue.tools.reading.labels import abstained_text, numbered, place_of, places
 from untrue.tools.reading.opening import array_source, open_source, table_source
 from untrue.tools.reading.preprocess import TablePreprocessing
 from untrue.tools.reading.row_costs import source_costs
@@ -256,7 +256,8 @@ def _warn_of_empty(source: Source, model: Model) -> None:
 def _warn_of_unknown(labels: Labels, model: Model) -> None:
     """Warn of true classes that the model does not know."""
     present = {labels.names[code] for code in np.unique(labels.codes).tolist() if code >= 0}
-    unknown = sorted(present - set(model.classes))
+    known = places(model.classes)
+    unknown = sorted(name for name in present if place_of(name, known) is None)
     if unknown:
         warnings.warn(
             f"{labels.column!r} has {len(unknown)} class{'es' * (len(unknown) > 1)} that the model "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from untrue.errors import ArgumentError, DataError, listed
 from untrue.penalty.prob_columns import PREFIXES
 from untrue.tools.name_lists import split_names
+from untrue.tools.reading.labels import place_of, places
 from untrue.tools.reading.tables import TableFile
 
 TRUTH = ("truth", "true", "y_true", "true_label", "ground_truth", "actual", "target", "label", "y")
@@ -152,11 +153,9 @@ def class_of(column: str, classes: Sequence[str]) -> int | None:
     >>> class_of("prob_fraud", ["fraud", "legitimate"]), class_of("score", ["a", "b"])
     (0, None)
     """
-    for prefix in ("", *PREFIXES):
-        name = column.removeprefix(prefix)
-        if column.startswith(prefix) and name in classes:
-            return list(classes).index(name)
-    return None
+    known = places(classes)
+    ends = (column.removeprefix(p) for p in ("", *PREFIXES) if column.startswith(p))
+    return next((place for end in ends if (place := place_of(end, known)) is not None), None)
 
 
 def column_ends(columns: Sequence[str], asked: str | None = None) -> list[str]:
@@ -239,8 +238,9 @@ def _asked_probs(
             f"({listed(classes)}); got {len(names)}."
         )
     for prefix in ("", *PREFIXES):
-        if {prefix + name for name in classes} == set(names):
-            return tuple(prefix + name for name in classes)
+        called = _called_after(names, prefix, classes)
+        if called is not None:
+            return called
     notes.append(
         "the columns of --probs are taken in the order of the classes: "
         + listed(f"{column} is {name}" for column, name in zip(names, classes, strict=True))
@@ -251,14 +251,13 @@ def _asked_probs(
 def _with_prefix(
     file: TableFile, classes: Sequence[str], prefix: str, label_names: Sequence[str] | None
 ) -> tuple[str, ...] | None:
-    there = set(file.names)
     number = {name: str(code) for code, name in enumerate(label_names or ())}
     numbered = [number[name] for name in classes] if number.keys() >= set(classes) else None
-    both = [
-        tuple(prefix + suffix for suffix in suffixes)
+    either = [
+        None if suffixes is None else _called_after(file.names, prefix, suffixes)
         for suffixes in (classes, numbered)
-        if suffixes is not None and there.issuperset(prefix + suffix for suffix in suffixes)
     ]
+    both = [found for found in either if found is not None]
     if len(set(both)) > 1:
         raise DataError(
             f"{file.path}: the columns {listed(both[0], 3)} may be called after the names of the "
@@ -266,6 +265,21 @@ def _with_prefix(
             "--classes out; if by code, write the names in their place."
         )
     return both[0] if both else None
+
+
+def _called_after(
+    columns: Sequence[str], prefix: str, names: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The columns with these names behind a prefix, in their order; None unless all are there.
+
+    1.0 is 1 where no column is called 1.0, and the other way round.
+    """
+    begun = [column for column in columns if column.startswith(prefix)]
+    known = places([column.removeprefix(prefix) for column in begun])
+    found = [place for name in names if (place := place_of(name, known)) is not None]
+    if len(set(found)) < len(names):
+        return None
+    return tuple(begun[place] for place in found)
 
 
 def _guessed_probs(
@@ -296,6 +310,10 @@ def _guessed_probs(
             notes.append(
                 f"the columns {listed(begun, 3)} are left out: --classes must name the "
                 "classes 0, 1, ..."
+            )
+        elif len(begun) > 1:
+            notes.append(
+                f"the columns {listed(begun, 3)} are left out: none is called after a class"
             )
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,25 @@ def abstained(answers: npt.NDArray[Any]) -> BoolArray:
     return np.fromiter(none, dtype=np.bool_, count=len(answers))
 
 
+def place_of(name: str, classes: Mapping[str, int]) -> int | None:
+    """The place of a class by its name in `places`, None of what names none."""
+    return classes.get(name, classes.get(as_whole(name)))
+
+
+def places(classes: Sequence[str]) -> dict[str, int]:
+    """The place of each class by its name, for `place_of`.
+
+    1.0 is the class 1 where none is called 1.0, and the other way round.
+
+    >>> found = places(["1.0", "2.0"])
+    >>> place_of("2", found), place_of("2.0", found), place_of("3", found)
+    (1, 1, None)
+    """
+    whole = [as_whole(name) for name in classes]
+    found = {name: i for i, name in enumerate(whole)} if len(set(whole)) == len(whole) else {}
+    return found | {name: i for i, name in enumerate(classes)}
+
+
 def positions(
     codes: npt.NDArray[np.int32],
     labels: Sequence[str],
@@ -54,28 +73,22 @@ def positions(
 ) -> IntArray:
     """The class of each row, (N,), by name; -1 where it abstains. An unknown label is an error.
 
-    1.0 is the class 1 where none is called 1.0, and the other way round.
-
     hint: what else the label may be, where no class has a name like it
     """
-    whole = [as_whole(name) for name in classes]
-    position = dict[str, int]()
-    if len(set(whole)) == len(whole):
-        position = {name: i for i, name in enumerate(whole)}
-    position |= {name: i for i, name in enumerate(classes)}
+    position = places(classes)
     if may_abstain:
         position[abstained_text(classes)] = -1
     found = np.empty(len(labels), dtype=np.int64)
     for code, given in enumerate(labels):
-        label = given if given in position else as_whole(given)
-        if label not in position:
+        place = place_of(given, position)
+        if place is None:
             row = int(np.argmax(codes == code))
-            near = nearest(label, classes) or f"; known are {listed(classes)}.{hint}"
+            near = nearest(as_whole(given), classes) or f"; known are {listed(classes)}.{hint}"
             raise DataError(
                 f"{source}: {where(row, column)} holds an unknown label {given!r}{near}"
                 f"{numbered(given, classes)}"
             )
-        found[code] = position[label]
+        found[code] = place
     return found[codes]
 
 

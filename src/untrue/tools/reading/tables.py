@@ -296,8 +296,10 @@ def _as_numbers(table: Any, name: str, file: TableFile) -> Any:
         return column
     if kinds.is_decimal(column.type) or kinds.is_boolean(column.type) or kinds.is_null(column.type):
         return column.cast(arrow.float64())
+    some = "".join(f", such as {str(value)!r}" for value in column.drop_null()[:1])
     raise DataError(
-        f"{file.path}: {where(0, name)} is {str(column[0])!r} ({column.type}); expected a number."
+        f"{file.path}: column {name!r} holds {column.type} values{some}; expected numbers. Save it "
+        "as a column of numbers."
     )
 
 
