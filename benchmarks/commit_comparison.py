@@ -46,9 +46,13 @@ def put(runs: Path, name: str, docs: Path = COMPARED, *, add: bool = False) -> P
     found = collected(runs)
     if add:
         found = with_published(found, place / "rows.csv")
+    configs = found.sweep.configs
+    starts = {config.start.run_id for config in configs if config.start is not None}
+    # Networks that others continue from are no rows.
+    wanted = found.sweep.expected - sum(config.run_id in starts for config in configs)
     there = len({row.run_id for row in found.rows})
-    if there != found.sweep.expected:
-        raise ArgumentError(f"{runs}: {there} of {found.sweep.expected} models are there.")
+    if there != wanted:
+        raise ArgumentError(f"{runs}: {there} of {wanted} models are there.")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
     draw(found, made)

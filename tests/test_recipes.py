@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from tests.report.compare.conftest import fill_comparison, random_zones
 from tests.report.conftest import DIGITS
 
 from untrue.errors import ArgumentError
-from untrue.lab.records import RunConfig
+from untrue.lab.records import RunConfig, Start
+from untrue.lab.store import Store
 from untrue.losses.registry import CROSS_ENTROPY
 from untrue.metrics.intervals import Interval
 
@@ -245,6 +247,30 @@ def test_a_comparison_that_is_not_whole_is_not_put_anywhere(tmp_path: Path) -> N
     with pytest.raises(ArgumentError, match="6 of 9 models are there"):
         commit_comparison.put(runs, "digits", docs)
     assert not docs.exists()
+
+
+def test_networks_that_others_continue_from_are_no_models_of_the_page(tmp_path: Path) -> None:
+    with Store.read(filled(tmp_path / "whole", "bilinear")) as store:
+        (sweep,), (info,), runs = store.sweeps(), store.datasets(), store.results()
+    starts = {run.config.seed: run for run in runs if run.config.is_baseline}
+    continued = [
+        dataclasses.replace(
+            run,
+            config=dataclasses.replace(
+                run.config, start=Start(starts[run.config.seed].run_id, epochs=3)
+            ),
+        )
+        for run in runs
+    ]
+    every = (*starts.values(), *continued)
+    plan = tuple(run.config for run in every)
+    with Store.write(tmp_path / "runs") as store:
+        store.add_dataset(info)
+        store.add_sweep(dataclasses.replace(sweep, expected=len(plan), configs=plan))
+        for run in every:
+            store.add(run)
+    place = commit_comparison.put(tmp_path / "runs", "digits", tmp_path / "docs")
+    assert {row["run_id"] for row in read(place / "rows.csv")} == {r.run_id for r in continued}
 
 
 def test_committed_tables_are_of_the_rows_beside_them() -> None:

@@ -61,6 +61,31 @@ def test_scores_that_stand_for_no_probabilities_are_worth_a_note_once_they_are_m
     assert many_outside(none, 0.1, "held-out examples") is None
 
 
+def test_scores_that_stand_for_no_probabilities_keep_the_model_s_own() -> None:
+    costs = Penalty.from_rules(3, {("0", "1"): 30.0})
+    scores = np.random.default_rng(0).normal(0, 3, size=(200, 3))
+    own = class_probs(scores, None, 1.0)
+    found = untrue.decision.invert(own, costs, 0.95, "log-bilinear")
+    behind = class_probs(scores, Link("log-bilinear", 0.95, costs), 1.0)
+    assert 0 < found.outside.sum() < 200
+    np.testing.assert_allclose(behind[found.outside], own[found.outside], atol=1e-9)
+    np.testing.assert_allclose(behind[~found.outside], found.probs[~found.outside], atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["bilinear", "log-bilinear"])
+def test_a_few_examples_without_a_posterior_do_not_flatten_all_the_others(loss: str) -> None:
+    """With the nearest posterior, one of twenty examples had a class of no probability that was
+    true all the same, and a temperature above 200 made up for it."""
+    rng = np.random.default_rng(1)
+    costs = Penalty.random_zone(10, 20, seed=1)
+    scores = rng.normal(0, 2.5, size=(2000, 10))
+    own = class_probs(scores, None, 1.0)
+    truth = (rng.random((len(own), 1)) < own.cumsum(axis=1)).argmax(axis=1)
+    logits, outside = Link(loss, 0.8, costs).read(scores)
+    assert outside > 0.04
+    assert 0.8 < untrue.calibrate(logits, truth).temperature < 1.2
+
+
 def test_costs_of_each_example_move_each_back_by_its_own() -> None:
     """As the models of `tune` are read: by the costs they were trained with, already scaled."""
     costs = Penalty.from_rules(["a", "b"], {})

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from untrue.array_types import FloatArray
+from untrue.decision.calibration import LEAST_PROB
 from untrue.decision.least_cost import cost_slack
+from untrue.decision.posteriors import SLACK
 from untrue.tools.exporting.graph import INSIDE, Graph, onnx
-from untrue.tools.fitting.link import LEAST, Link
+from untrue.tools.fitting.link import Link
 
 EPSILON = 2.0**-52
 
@@ -24,7 +26,7 @@ def add_probs(graph: Graph, scores: str, link: Link | None, temperature: float) 
     """Calibrated class probabilities (N, k)."""
     if link is not None and link.moves:
         found = _posterior(graph, _softmax(graph, scores, 1.0), link)
-        scores = graph.add("Log", graph.add("Max", found, graph.put(np.float64(LEAST))))
+        scores = graph.add("Log", graph.add("Max", found, graph.put(np.float64(LEAST_PROB))))
     return _softmax(graph, scores, temperature)
 
 
@@ -68,7 +70,7 @@ def _softmax(graph: Graph, scores: str, temperature: float) -> str:
 
 
 def _posterior(graph: Graph, p: str, link: Link) -> str:
-    """(N, k) The class probabilities behind p, clipped to the simplex."""
+    """(N, k) The class probabilities behind p; p itself where there are none."""
     costs, k = link.penalty.matrix(), link.penalty.n_classes
     odds = link.alpha / (1.0 - link.alpha)
     moved = _moved_log(graph, p, costs) if link.loss == "log-bilinear" else _moved(graph, p, costs)
@@ -78,11 +80,15 @@ def _posterior(graph: Graph, p: str, link: Link) -> str:
     system = graph.add("Sub", graph.put(np.eye(k)[None]), scaled)
     solved = _solved(graph, system, p, k)
     axis = graph.put([1], np.int64)
-    # What is not finite has no solution, and stays as it is: x - x is 0 for finite x alone.
+    zero = graph.put(np.float64(0.0))
+    clipped = graph.add("Max", solved, zero)
+    behind = graph.add("Div", clipped, graph.add("ReduceSum", clipped, axis, keepdims=1))
+    below = graph.add("ReduceSum", graph.add("Min", solved, zero), axis, keepdims=1)
+    # x - x is 0 for finite x alone, and a comparison with what is not a number is false.
     odd = graph.add("ReduceSum", graph.add("Sub", solved, solved), axis, keepdims=1)
-    solved = graph.add("Where", graph.add("IsNaN", odd), p, solved)
-    clipped = graph.add("Max", solved, graph.put(np.float64(0.0)))
-    return graph.add("Div", clipped, graph.add("ReduceSum", clipped, axis, keepdims=1))
+    limit = graph.put(np.float64(-SLACK))
+    inside = graph.add("GreaterOrEqual", graph.add("Add", below, odd), limit)
+    return graph.add("Where", inside, behind, p)
 
 
 def _rows(graph: Graph, value: str) -> str:

@@ -2,7 +2,8 @@
 
 A loss with costs is least at probabilities that are moved away from costly classes.
 `untrue.posterior` turns those into the class probabilities behind them, and a temperature then
-calibrates these, so that a decision by costs counts the costs once.
+calibrates these, so that a decision by costs counts the costs once. Where the scores stand for no
+class probabilities (`Inverted.outside`), the model's own stay.
 The most probable class by the scores themselves stays what the loss taught.
 """
 
@@ -21,8 +22,6 @@ from untrue.errors import DataError
 from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 
-# Smaller probabilities count as this, so that they have a logarithm.
-LEAST = 1e-300
 # A larger share of examples without a posterior is worth a note.
 MANY_OUTSIDE = 0.05
 
@@ -51,7 +50,7 @@ class Link:
     def logits(
         self, scores: npt.NDArray[np.floating[Any]], each: ExamplePenalty | None = None
     ) -> FloatArray:
-        """Logits (N, k) of the posterior behind scores (N, k)."""
+        """Logits (N, k) of the posterior behind scores (N, k), where there is one."""
         return self.read(scores, each)[0]
 
     def read(
@@ -64,7 +63,10 @@ class Link:
         probs = np.asarray(Temperature(1.0)(scores.astype(np.float64)))
         costs = self.penalty if each is None else each.scaled(self.scale)
         found = invert(probs, costs, self.alpha, cast(MixedName, self.loss))
-        return log_probs(found.probs, least=LEAST), float(found.outside.mean())
+        # Where there is no posterior, the nearest gives classes that are often true no probability
+        # at all: a temperature that makes up for it flattens every other example.
+        behind = np.where(found.outside[:, None], probs, found.probs)
+        return log_probs(behind), float(found.outside.mean())
 
 
 def class_probs(
@@ -85,8 +87,8 @@ def many_outside(share: float, alpha: float, which: str) -> str | None:
         return None
     return (
         f"for {100 * share:.0f} % of the {which} the scores do not correspond to any class "
-        f"probabilities (alpha {alpha:g}); the nearest are taken, which may be far off. A smaller "
-        "alpha helps; so does deciding by argmax"
+        f"probabilities (alpha {alpha:g}); the model's own are taken, so that costs count twice "
+        "there. A smaller alpha helps"
     )
 
 
