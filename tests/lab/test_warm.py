@@ -169,7 +169,9 @@ def test_nothing_is_made_twice_and_lost_weights_are_made_again_for_what_needs_th
         assert store.damaged() == ()
 
 
-def test_what_was_merged_without_weights_is_done(made: Path, digits: Dataset, tmp_path: Path) -> None:
+def test_what_was_merged_without_weights_is_done(
+    made: Path, digits: Dataset, tmp_path: Path
+) -> None:
     merge([made], tmp_path, results_only=True)
     with Store.write(tmp_path) as store:
         assert go(store, warm_plan(plan_of(), "baseline", {"epochs": 1}), digits) == []
