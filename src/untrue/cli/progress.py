@@ -73,7 +73,7 @@ class Clock:
 def outcome(result: RunResult) -> str:
     """What a run came to, in a few words."""
     if result.status == "failed":
-        return f"failed: {result.error.strip().splitlines()[-1]}"
+        return f"failed: {result.reason}"
     right = result.confusion.trace() / result.confusion.sum()
     return f"{right:.2%} right, {duration(result.provenance.seconds)}"
 

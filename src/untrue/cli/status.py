@@ -69,8 +69,7 @@ def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
         last = max(result.provenance.finished_at for result in good)
         typer.echo(f"  a run took {duration(mean)} on average; the last ended at {last}")
     for result in bad:
-        reason = result.error.strip().splitlines()[-1]
-        typer.echo(visible(f"  failed: {result.config.label}: {reason}"))
+        typer.echo(visible(f"  failed: {result.config.label}: {result.reason}"))
     if bad:
         typer.echo("  make failed runs again by adding --retry-failed to the command")
     if len(good) + len(bad) < sweep.expected and not running:

@@ -195,7 +195,7 @@ def _title(collected: Collected) -> str:
 
 def _failures(sweeps: tuple[Collected, ...]) -> Table | None:
     rows = tuple(
-        (result.config.label, _reason(result.error), result.provenance.finished_at)
+        (result.config.label, result.reason, result.provenance.finished_at)
         for sweep in sweeps
         for result in sweep.failed
     )
@@ -203,11 +203,6 @@ def _failures(sweeps: tuple[Collected, ...]) -> Table | None:
         return None
     columns = (Column("run"), Column("reason"), Column("when"))
     return Table("Failed runs", "Each with the last line of its traceback.", columns, rows)
-
-
-def _reason(error: str) -> str:
-    lines = error.strip().splitlines()
-    return lines[-1] if lines else "no reason was stored"
 
 
 def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
@@ -285,7 +280,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                 "expected": collected.sweep.expected,
                 "done": collected.done,
                 "failed": [
-                    {"run": r.config.label, "run_id": r.run_id, "reason": _reason(r.error)}
+                    {"run": r.config.label, "run_id": r.run_id, "reason": r.reason}
                     for r in collected.failed
                 ],
                 "missing": [config.label for config in collected.missing],
