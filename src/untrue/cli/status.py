@@ -90,14 +90,13 @@ def _check_no_model(path: Path) -> None:
 
 def _trainings(path: Path) -> None:
     """What the record of a tuning holds."""
-    from untrue.storage import Damaged, Storage, read_as
+    from untrue.storage import Storage
     from untrue.tools.tuning.record import READERS, TRAINED, read_trained
     from untrue.training.progress import duration
 
     with Storage.read(path) as storage:
         damaged, problem = storage.damaged(READERS), storage.problem()
-        found = [read_as(entry, read_trained) for entry in storage.entries(TRAINED)]
-    seconds = [model.seconds for model in found if not isinstance(model, Damaged)]
+        seconds = [model.seconds for model in storage.all_as(TRAINED, read_trained)]
     models = counted(len(seconds), "trained model")
     typer.echo(f"{models}, {duration(sum(seconds))} of training")
     _damage(damaged, problem, path)
