@@ -14,14 +14,14 @@ from untrue.metrics import confusion_cells
 from untrue.metrics.pairing import paired_change
 from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.link import many_outside
-from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.model import Model, answers, argmax
 from untrue.tools.reading.sources import Preprocessing, label_column
 from untrue.tools.tuning.judging import Judge
 from untrue.tools.tuning.problem import Problem
 from untrue.tools.tuning.record import TrainedOutputs
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.search import Search
-from untrue.tools.tuning.setting import Setting, answers, decision_costs
+from untrue.tools.tuning.setting import Setting, decision_costs
 from untrue.tools.tuning.trainer import CachingTrainer
 
 
