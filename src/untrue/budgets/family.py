@@ -53,8 +53,10 @@ class Family:
         costs = self.penalty if self.each is None else self.each
         return cancelled_costs(costs if self.base is None else self.base)
 
-    def cost(self, true: IntArray, predicted: IntArray) -> FloatArray:
-        """What each answer costs; from a table where that is small."""
+    def cost(self, true: IntArray, predicted: IntArray, each: ExamplePenalty | None) -> FloatArray:
+        """What each answer costs: by `each`, else from a table where that is small."""
+        if each is not None:
+            return each.costs(true, predicted)
         if self._table is not None:
             return np.asarray(self._table[true, predicted])
         return np.asarray(self.penalty.cost(true, predicted))
@@ -82,11 +84,7 @@ class Family:
             rows = np.flatnonzero(given >= 0)
             predicted, true = given[rows], target[rows]
             abstained[t], right[t] = n - len(rows), int((predicted == true).sum())
-            cost = (
-                self.cost(true, predicted)
-                if each is None
-                else each.take(rows).costs(true, predicted)
-            )
+            cost = self.cost(true, predicted, None if each is None else each.take(rows))
             total[t] = cost.sum()
             silence = 0.0 if self.abstain_cost is None else self.abstain_cost * abstained[t]
             score[t] = -total[t] - silence if self.by_cost else right[t]
@@ -279,12 +277,7 @@ class Part:
             given = self.answers(multipliers)
             silent = given < 0
             if self.family.by_cost:
-                every = np.maximum(given, 0)
-                paid = (
-                    self.family.cost(self.target, every)
-                    if self.each is None
-                    else self.each.costs(self.target, every)
-                )
+                paid = self.family.cost(self.target, np.maximum(given, 0), self.each)
                 found.append(-np.where(silent, self.family.abstain_cost or 0.0, paid))
             else:
                 found.append((given == self.target).astype(np.float64))

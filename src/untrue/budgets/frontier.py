@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
-from untrue.budgets.estimates import Forecast, critical_errors, forecast, recalibrated
+from untrue.budgets.estimates import critical_errors, forecast, recalibrated
 from untrue.budgets.family import Counts, Part
 from untrue.budgets.sequence import bets
 from untrue.metrics.bounds import examples_needed, rate_with_chance
@@ -61,9 +61,7 @@ def find_paths(part: Part, limits: FloatArray, alpha: float, test_size: int) -> 
     limits  rates, or mean costs
     """
     seen = _Seen(recalibrated(part), limits, alpha, test_size)
-    n_budgets = len(limits)
-    seen.add(np.ones((1, n_budgets)))
-    if n_budgets == 1:
+    if len(limits) == 1:
         seen.add(1 + 2 ** np.arange(LEAST, MOST, GRAIN)[:, None])
         if seen.failing.min() > DOUBT and part.family.budgets[0].by_prediction:
             return tuple(_several(seen))
@@ -82,14 +80,14 @@ def find_paths(part: Part, limits: FloatArray, alpha: float, test_size: int) -> 
 
 
 class _Seen:
-    """Rules looked at so far, and what is to be expected of them."""
+    """Rules looked at so far, the plain one first, and what is to be expected of them."""
 
     def __init__(self, part: Part, limits: FloatArray, alpha: float, test_size: int) -> None:
         self.part, self.limits, self.alpha, self.test_size = part, limits, alpha, test_size
-        self.multipliers = np.zeros((0, len(limits)))
-        self.failing = np.zeros(0)
-        self._counts: Counts | None = None
-        self._forecast: Forecast | None = None
+        self.multipliers = np.ones((1, len(limits)))
+        self.counts = part.counts(self.multipliers)
+        self.forecast = forecast(part, self.counts, limits, alpha, test_size)
+        self.failing = self.forecast.fails(alpha).sum(axis=1)
 
     def add(self, multipliers: FloatArray) -> slice:
         """Look at more rules; returns their positions."""
@@ -99,19 +97,9 @@ class _Seen:
             more = forecast(self.part, counts, self.limits, self.alpha, self.test_size)
             self.multipliers = np.concatenate([self.multipliers, multipliers])
             self.failing = np.concatenate([self.failing, more.fails(self.alpha).sum(axis=1)])
-            self._counts = counts if self._counts is None else self._counts.joined(counts)
-            self._forecast = more if self._forecast is None else self._forecast.joined(more)
+            self.counts = self.counts.joined(counts)
+            self.forecast = self.forecast.joined(more)
         return slice(start, len(self.multipliers))
-
-    @property
-    def counts(self) -> Counts:
-        assert self._counts is not None
-        return self._counts
-
-    @property
-    def forecast(self) -> Forecast:
-        assert self._forecast is not None
-        return self._forecast
 
     @property
     def scores(self) -> FloatArray:

@@ -22,7 +22,6 @@ from untrue.budgets.family import Family, Part
 from untrue.budgets.frontier import Path, find_paths
 from untrue.budgets.outcome import walk_paths
 from untrue.budgets.regions import GroupsLike
-from untrue.budgets.resolved import resolve_all
 from untrue.budgets.rule import DecisionRule, Meaning
 from untrue.budgets.sequence import split, usual_path_share
 from untrue.budgets.shortfall import NEVER, shortfall
@@ -119,14 +118,7 @@ def find_rule(
     if zone is not None:
         zone = regions.stated_zone(zone, data.penalty, "`zone`")
     meaning = Meaning(groups, zone, zone_above, len(data.target))
-    resolved = resolve_all(
-        budgets,
-        data.penalty,
-        groups=groups,
-        zone=meaning.zone,
-        zone_above=zone_above,
-        examples=len(data.target),
-    )
+    resolved = meaning.resolve(budgets, data.penalty)
     of_cost = [str(found.budget) for found in resolved if found.budget.kind == "cost"]
     if of_cost and not by_cost:
         raise ArgumentError(

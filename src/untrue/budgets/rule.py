@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,19 @@ class Meaning:
     zone: Penalty | None = None
     zone_above: float | None = None
     examples: int | None = None
+
+    def resolve(
+        self, budgets: Iterable[Budget | str] | Budget | str, penalty: Penalty
+    ) -> tuple[ResolvedBudget, ...]:
+        """The budgets over the classes of a penalty, by these meanings."""
+        return resolve_all(
+            budgets,
+            penalty,
+            groups=self.groups,
+            zone=self.zone,
+            zone_above=self.zone_above,
+            examples=self.examples,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,15 +96,7 @@ class DecisionRule:
     @cached_property
     def resolved(self) -> tuple[ResolvedBudget, ...]:
         """The budgets over the classes."""
-        meaning = self.meaning
-        return resolve_all(
-            self.budgets,
-            self.penalty,
-            groups=meaning.groups,
-            zone=meaning.zone,
-            zone_above=meaning.zone_above,
-            examples=meaning.examples,
-        )
+        return self.meaning.resolve(self.budgets, self.penalty)
 
     @cached_property
     def costs(self) -> Penalty:

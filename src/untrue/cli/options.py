@@ -22,27 +22,20 @@ if TYPE_CHECKING:
     from untrue.ray import Cluster
     from untrue.tools.reading.sources import Source
 
-TRAINING = "Training"
-RUNS = "Runs"
-READING = "Reading your own data"
-MACHINE = "Machine"
 EXECUTORS = ("local", "ray")
 
 
-def training(what: str, **more: Any) -> Any:
-    return typer.Option(help=what, rich_help_panel=TRAINING, **more)
+def in_panel(title: str, **options: Any) -> Callable[..., Any]:
+    """What makes options, `option("What it is.", metavar="A")`, of a panel of the help."""
+
+    def option(what: str, **more: Any) -> Any:
+        return typer.Option(help=what, rich_help_panel=title, **options, **more)
+
+    return option
 
 
-def reading(what: str, **more: Any) -> Any:
-    return typer.Option(help=what, rich_help_panel=READING, **more)
-
-
-def machine(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=MACHINE)
-
-
-def runs(what: str, **more: Any) -> Any:
-    return typer.Option(help=what, rich_help_panel=RUNS, **more)
+training, runs, machine = in_panel("Training"), in_panel("Runs"), in_panel("Machine")
+reading = in_panel("Reading your own data")
 
 
 def names(text: str | None) -> list[str] | None:

@@ -49,9 +49,7 @@ class Clock:
             config = event.config
             self._speed.start(config.run_id, relative=self._speed.relative(config))
         elif isinstance(event, Advanced):
-            at = event.progress
-            share = (at.epoch - 1 + at.step / at.steps) / at.epochs
-            self._speed.advance(event.config.run_id, share, time.monotonic())
+            self._speed.advance(event.config.run_id, event.progress.share, time.monotonic())
         else:
             well = event.result.status == "ok"
             # Its own seconds: the first run also waits for its process to start.
@@ -73,7 +71,7 @@ class Clock:
 def outcome(result: RunResult) -> str:
     """What a run came to, in a few words."""
     if result.status == "failed":
-        return f"failed: {result.error.strip().splitlines()[-1]}"
+        return f"failed: {result.reason}"
     right = result.confusion.trace() / result.confusion.sum()
     return f"{right:.2%} right, {duration(result.provenance.seconds)}"
 
@@ -148,7 +146,7 @@ class LiveDisplay:
             at = event.progress
             self._runs.update(
                 self._bars[event.config.run_id],
-                completed=(at.epoch - 1 + at.step / at.steps) / at.epochs,
+                completed=at.share,
                 where=f"epoch {at.epoch}/{at.epochs}, loss {at.loss:.4f}",
             )
         else:

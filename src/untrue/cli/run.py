@@ -18,11 +18,7 @@ EXAMPLE = (
     "Example: `untrue run masked-zone --scale desk --out runs/mnist --alpha 0,.5,.9`. "
     "Stop it with Ctrl-C; the same command continues where it stopped."
 )
-AXES = "Axes of the experiment"
-
-
-def axis(what: str) -> Any:
-    return typer.Option(help=what, rich_help_panel=AXES, show_default=False)
+axis = options.in_panel("Axes of the experiment", show_default=False)
 
 
 @app.command(epilog=EXAMPLE)

@@ -69,8 +69,7 @@ def _sweep(store: Store, sweep: Sweep, *, running: bool) -> None:
         last = max(result.provenance.finished_at for result in good)
         typer.echo(f"  a run took {duration(mean)} on average; the last ended at {last}")
     for result in bad:
-        reason = result.error.strip().splitlines()[-1]
-        typer.echo(visible(f"  failed: {result.config.label}: {reason}"))
+        typer.echo(visible(f"  failed: {result.config.label}: {result.reason}"))
     if bad:
         typer.echo("  make failed runs again by adding --retry-failed to the command")
     if len(good) + len(bad) < sweep.expected and not running:
@@ -91,14 +90,13 @@ def _check_no_model(path: Path) -> None:
 
 def _trainings(path: Path) -> None:
     """What the record of a tuning holds."""
-    from untrue.storage import Damaged, Storage, read_as
+    from untrue.storage import Storage
     from untrue.tools.tuning.record import READERS, TRAINED, read_trained
     from untrue.training.progress import duration
 
     with Storage.read(path) as storage:
         damaged, problem = storage.damaged(READERS), storage.problem()
-        found = [read_as(entry, read_trained) for entry in storage.entries(TRAINED)]
-    seconds = [model.seconds for model in found if not isinstance(model, Damaged)]
+        seconds = [model.seconds for model in storage.all_as(TRAINED, read_trained)]
     models = counted(len(seconds), "trained model")
     typer.echo(f"{models}, {duration(sum(seconds))} of training")
     _damage(damaged, problem, path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 from torch import Tensor, nn
 
 from untrue.decision import Temperature
@@ -52,15 +51,8 @@ def score_exits(
         seconds = time.perf_counter() - started
         counts = confusion_matrix(labels, found.labels, len(info.classes))
         assert found.saved is not None
-        stops.append(
-            EarlyStop(
-                threshold,
-                seconds,
-                found.saved,
-                tuple(found.by_exit.tolist()),
-                np.asarray(counts, dtype=np.int64),
-            )
-        )
+        by_exit = tuple(found.by_exit.tolist())
+        stops.append(EarlyStop(threshold, seconds, found.saved, by_exit, counts))
     return exits, tuple(stops[1:])
 
 

@@ -126,14 +126,8 @@ def score(
         # The free rule has strengths as the losses have.
         shares=scoring.SHARES if config.is_baseline else (),
     )
-    return dataclasses.replace(
-        scored,
-        decisions=(*scored.decisions, *more.decisions),
-        temperature=more.temperature,
-        ece=more.ece,
-        validated=more.validated,
-        clipped=more.clipped,
-    )
+    decisions = (*scored.decisions, *more.decisions)
+    return dataclasses.replace(scored, **{**fields_of(more), "decisions": decisions})
 
 
 def _of_exits(config: RunConfig, info: DatasetInfo) -> MultiExitLoss:

@@ -186,6 +186,12 @@ class RunResult:
     def epochs_run(self) -> int:
         return max(len(self.train_losses), len(self.validation_losses))
 
+    @property
+    def reason(self) -> str:
+        """Why it failed: the last line of the traceback."""
+        lines = self.error.strip().splitlines()
+        return lines[-1] if lines else "no reason was stored"
+
     def decision(self, costs: PenaltySpec, *, calibrated: bool = False) -> IntArray | None:
         """The confusion matrix of the least-expected-cost decision under `costs`, if scored."""
         rule = "least-cost-calibrated" if calibrated else "least-cost"

@@ -67,9 +67,7 @@ def hierarchy(spec: PenaltySpec, info: DatasetInfo) -> Hierarchy:
 
 def count(probs: Probs, labels: IntArray) -> IntArray:
     """Confusion matrix (k, k) by [true, predicted] when each image gets its most probable label."""
-    return np.asarray(
-        confusion_matrix(labels, probs.argmax(axis=1), probs.shape[1]), dtype=np.int64
-    )
+    return confusion_matrix(labels, probs.argmax(axis=1), probs.shape[1])
 
 
 def decided(
@@ -88,7 +86,7 @@ def decided(
     if temperature is not None:
         probs = tempered(probs, temperature)
     predicted = decide(probs, penalty(spec, info).softened(share))
-    counts = np.asarray(confusion_matrix(labels, predicted, probs.shape[1]), dtype=np.int64)
+    counts = confusion_matrix(labels, predicted, probs.shape[1])
     return Decision(spec, counts, calibrated=temperature is not None, share=share)
 
 
@@ -170,8 +168,7 @@ def confidence(probs: Probs, labels: IntArray) -> Confidence:
     total = np.zeros((k, k))
     np.add.at(total, (labels, answers), sure)
     high = sure > HIGH
-    counts = confusion_matrix(labels[high], answers[high], k)
-    return Confidence(total, np.asarray(counts, dtype=np.int64))
+    return Confidence(total, confusion_matrix(labels[high], answers[high], k))
 
 
 def validated(

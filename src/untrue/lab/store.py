@@ -35,7 +35,7 @@ from untrue.lab.records import (
     Validated,
 )
 from untrue.lab.specs import fields_of
-from untrue.storage import Damaged, Entry, Storage, StorageError, entry_id, read_as
+from untrue.storage import Damaged, Entry, Storage, StorageError, entry_id
 
 FILE = "runs.sqlite"
 RUN, SWEEP, DATASET, WEIGHTS = "run", "sweep", "dataset", "weights"
@@ -135,7 +135,7 @@ class Store:
 
     def run(self, run_id: str) -> RunResult | Damaged | None:
         """One run, or None when it has not been made."""
-        return _read(self._storage.get(RUN, run_id), _to_run)
+        return self._storage.get_as(RUN, run_id, _to_run)
 
     def result(self, run_id: str) -> RunResult | None:
         """One run, or None when it has not been made or is damaged."""
@@ -144,8 +144,7 @@ class Store:
     def results(self, sweep: Sweep | None = None) -> Iterator[RunResult]:
         """Finished runs, failed ones too: those of a sweep in its order, or all by run id."""
         if sweep is None:
-            runs = (read_as(entry, _to_run) for entry in self._storage.entries(RUN))
-            yield from (run for run in runs if isinstance(run, RunResult))
+            yield from self._storage.all_as(RUN, _to_run)
         else:
             found = (self.result(config.run_id) for config in sweep.configs)
             yield from (run for run in found if run is not None)
@@ -158,24 +157,22 @@ class Store:
 
     def weights(self, run_id: str) -> bytes | None:
         """The weights of a run as safetensors; None when they were not kept or are damaged."""
-        return _whole(_read(self._storage.get(WEIGHTS, run_id), _to_weights))
+        return _whole(self._storage.get_as(WEIGHTS, run_id, _to_weights))
 
     def has_weights(self, run_id: str) -> bool:
         return self.weights(run_id) is not None
 
     def sweeps(self) -> list[Sweep]:
         """What was asked for in this directory, by name."""
-        found = (read_as(entry, _to_sweep) for entry in self._storage.entries(SWEEP))
-        return [sweep for sweep in found if isinstance(sweep, Sweep)]
+        return list(self._storage.all_as(SWEEP, _to_sweep))
 
     def dataset(self, name: str) -> DatasetInfo | None:
         """What is known of a data set, or None when that is not noted or damaged."""
-        return _whole(_read(self._storage.get(DATASET, name), _to_dataset))
+        return _whole(self._storage.get_as(DATASET, name, _to_dataset))
 
     def datasets(self) -> list[DatasetInfo]:
         """What is known of the data sets, by name."""
-        found = (read_as(entry, _to_dataset) for entry in self._storage.entries(DATASET))
-        return [info for info in found if isinstance(info, DatasetInfo)]
+        return list(self._storage.all_as(DATASET, _to_dataset))
 
     def damaged(self) -> tuple[Damaged, ...]:
         """Every entry that is left out because it cannot be trusted."""
@@ -197,10 +194,6 @@ T = TypeVar("T")
 def run_entry(run_id: str) -> int:
     """The `Damaged.id` of a run that is damaged."""
     return entry_id(RUN, run_id)
-
-
-def _read(found: Entry | Damaged | None, reader: Callable[[Entry], T]) -> T | Damaged | None:
-    return read_as(found, reader) if isinstance(found, Entry) else found
 
 
 def _whole(found: T | Damaged | None) -> T | None:

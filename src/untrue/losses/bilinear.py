@@ -76,18 +76,21 @@ class MixedLoss(PenaltyLoss):
         self, term: MixedName, logits: Tensor, target: Tensor, costs: Tensor | ExamplePenalty | None
     ) -> Tensor:
         """The loss by one of the terms; costs of each example take the place of the penalty."""
+        stated = self._modules["costs"]
+        return functional.mixed_loss(
+            logits, target, stated, self.term_options(term), costs=costs, binary=self.binary
+        )
+
+    def term_options(self, term: MixedName) -> Options:
+        """The options of the function behind the loss."""
         # By position, and not by the module's slow look-up: for small batches this matters.
-        options = Options(
+        return Options(
             term,
             self._alpha,
             self._buffers["weight"],
             self.ignore_index,
             self.reduction,
             self.label_smoothing,
-        )
-        stated = self._modules["costs"]
-        return functional.mixed_loss(
-            logits, target, stated, options, costs=costs, binary=self.binary
         )
 
     def get_extra_state(self) -> Tensor:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from untrue.checks import check_choice, check_count
 from untrue.errors import ArgumentError
 from untrue.functional.linear_head import linear_loss
-from untrue.functional.mixed import Options
 from untrue.losses.bilinear import BilinearLoss, LogBilinearLoss, MixedLoss
 from untrue.losses.registry import MIXED, MixedName
 from untrue.penalty import Penalty
@@ -89,16 +88,8 @@ class LinearHeadLoss(nn.Module):
 
     def forward(self, features: Tensor, target: Tensor) -> Tensor:
         """The loss of features (N, d) or (..., d) and targets without the d."""
-        mixed = self.mixed
-        options = Options(
-            self.loss,
-            mixed.alpha,
-            mixed.weight,
-            mixed.ignore_index,
-            mixed.reduction,
-            mixed.label_smoothing,
-        )
-        layer = self.linear
+        layer, mixed = self.linear, self.mixed
+        options = mixed.term_options(self.loss)
         return linear_loss(features, layer.weight, layer.bias, target, mixed.costs, options)
 
     def logits(self, features: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from untrue.budgets import ResolvedBudget
 from untrue.budgets.regions import Block
-from untrue.penalty.tensors import Costs, make_costs
+from untrue.penalty.tensors import Costs, in_double, make_costs
 
 
 class ScaledCosts(Costs):
@@ -95,8 +95,7 @@ class BlockCosts(Costs):
 
     def mix(self, probs: Tensor) -> Tensor:
         # In double precision: the sum without one's own share is a difference of near equals.
-        wide = probs.float() if probs.device.type == "mps" else probs.double()
-        chosen = wide * self.true
+        chosen = in_double(probs) * self.true
         mixed = (chosen.sum(-1, keepdim=True) - chosen) * self.predicted
         return mixed.clamp(min=0.0).to(probs.dtype)
 

@@ -20,7 +20,7 @@ from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy.names import by_class, check_names, positions
 from untrue.input_files import as_path
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, real_numbers
+from untrue.penalty.arrays import allowed, broken_rule, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
 from untrue.penalty.builders import number
 from untrue.penalty.prob_columns import real_probs
@@ -197,13 +197,10 @@ class TableActions(Actions):
                 f"A table of {len(self.classes)} classes and {len(self.actions)} actions has shape "
                 f"({len(self.classes)}, {len(self.actions)}); got {table.shape}."
             )
-        bad = ~((table >= 0) & (table <= MOST_COST))
-        if bad.any():
-            i, j = map(int, np.argwhere(bad)[0])
-            high = MOST_COST < table[i, j] < np.inf
+        for i, j in np.argwhere(~allowed(table))[:1].tolist():
             raise PenaltyError(
                 f"Cost of {self.actions[j]!r} for {self.classes[i]!r} is {table[i, j]}: "
-                f"{TOO_GREAT if high else 'costs must be finite and not negative'}."
+                f"{broken_rule(table[i, j])}."
             )
         self.costs = table
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import FloatArray
+from untrue.array_types import BoolArray, FloatArray
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError
 
@@ -72,6 +72,16 @@ def number_column(values: Any, what: str) -> FloatArray:
             f"{what} must be numbers, one per example; got {column.dtype} of shape {column.shape}."
         )
     return column.astype(np.float64)
+
+
+def allowed(costs: FloatArray) -> BoolArray:
+    """Which may be costs: finite, not negative, not too great."""
+    return np.asarray((costs >= 0) & (costs <= MOST_COST))
+
+
+def broken_rule(cost: float) -> str:
+    """The rule that a number breaks which is no cost."""
+    return TOO_GREAT if MOST_COST < cost < np.inf else "costs must be finite and not negative"
 
 
 def least_paid(costs: FloatArray) -> float:

@@ -156,15 +156,19 @@ def from_groups(
     return TreePenalty(hierarchy, [0.0, number(within, "`within`"), number(across, "`across`")])
 
 
-def from_hierarchy(
-    hierarchy: Hierarchy,
-    cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
-) -> TreePenalty:
+def check_hierarchy(hierarchy: Any) -> None:
     if not isinstance(hierarchy, Hierarchy):
         raise PenaltyError(
             f"`hierarchy` must be a Hierarchy; got {type(hierarchy).__name__}. "
             "Hierarchy.from_dict, from_edges, from_groups and from_paths make one."
         )
+
+
+def from_hierarchy(
+    hierarchy: Hierarchy,
+    cost: Literal["height"] | Callable[[int], float] | Mapping[int, float] = "height",
+) -> TreePenalty:
+    check_hierarchy(hierarchy)
     heights = range(1, hierarchy.max_height + 1)
     if isinstance(cost, Mapping):
         missing = [h for h in heights if h not in cost]

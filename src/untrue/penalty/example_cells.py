@@ -9,7 +9,7 @@ import numpy as np
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import PenaltyError, counted
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, number_column
+from untrue.penalty.arrays import TOO_GREAT, allowed, frozen, number_column
 from untrue.penalty.base import Penalty
 from untrue.penalty.builders import Pair, cells_of, number
 from untrue.penalty.formulas import CostFormula
@@ -97,7 +97,7 @@ def _values(given: Any, pair: Pair, columns: Any | None) -> FloatArray:
 
 def _check(table: FloatArray, pairs: Sequence[Pair], source: str | None) -> None:
     """Check all costs; the error names the row of the first bad one."""
-    bad = ~((table >= 0) & (table <= MOST_COST))
+    bad = ~allowed(table)
     if not bad.any():
         return
     row, c = map(int, np.argwhere(bad)[0])

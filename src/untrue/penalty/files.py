@@ -107,14 +107,14 @@ def _read_csv(path: Path) -> Penalty:
                 f"line {number}: {len(cells)} costs for {len(classes)} classes; the header row and "
                 "the first column must be class names."
             )
-        try:
-            matrix[i] = [float(cell) for cell in cells]
-        except ValueError:
-            j = next(j for j, cell in enumerate(cells) if not _is_number(cell))
-            raise PenaltyError(
-                f"line {number}, column {classes[j]!r}: {cells[j]!r} is not a number; a file of "
-                "costs has one for each pair of classes."
-            ) from None
+        for j, cell in enumerate(cells):
+            try:
+                matrix[i, j] = float(cell)
+            except ValueError:
+                raise PenaltyError(
+                    f"line {number}, column {classes[j]!r}: {cell!r} is not a number; a file of "
+                    "costs has one for each pair of classes."
+                ) from None
     columns, row_of = set(classes), dict[str, int]()
     for i, (name, (number, _)) in enumerate(zip(names, body, strict=True)):
         if name not in columns:
@@ -127,14 +127,6 @@ def _read_csv(path: Path) -> Penalty:
         if name not in row_of:
             raise PenaltyError(f"no row for class {name!r}.")
     return builders.from_matrix(matrix[[row_of[name] for name in classes]], classes)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 TREE_HINT = (

@@ -27,6 +27,7 @@ from untrue.errors import PenaltyError, nearest
 from untrue.hierarchy import Hierarchy
 from untrue.penalty.actions import Actions, NodeCost
 from untrue.penalty.arrays import MOST_COST, TOO_GREAT
+from untrue.penalty.builders import check_hierarchy
 from untrue.penalty.tree import intervals, paths
 
 # Values that a block of rows may hold while it is computed: 32 MB.
@@ -41,11 +42,7 @@ class NodeActions(Actions):
     """
 
     def __init__(self, hierarchy: Hierarchy, cost: NodeCost, nodes: Sequence[str] | None) -> None:
-        if not isinstance(hierarchy, Hierarchy):
-            raise PenaltyError(
-                f"`hierarchy` must be a Hierarchy; got {type(hierarchy).__name__}. "
-                "Hierarchy.from_dict, from_edges, from_groups and from_paths make one."
-            )
+        check_hierarchy(hierarchy)
         self.hierarchy, self.cost_rule, self.classes = hierarchy, cost, hierarchy.classes
         self._slots = np.argsort(hierarchy.class_nodes, kind="stable")
         self._first, self._last = intervals(hierarchy)

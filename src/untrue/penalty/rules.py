@@ -11,7 +11,15 @@ import numpy as np
 
 from untrue.array_types import BoolArray, FloatArray, IntArray
 from untrue.errors import PenaltyError
-from untrue.penalty.arrays import MOST_COST, TOO_GREAT, frozen, in_blocks, least_paid, names_bytes
+from untrue.penalty.arrays import (
+    MOST_COST,
+    allowed,
+    broken_rule,
+    frozen,
+    in_blocks,
+    least_paid,
+    names_bytes,
+)
 from untrue.penalty.base import Penalty, check_classes
 
 
@@ -36,14 +44,14 @@ class RulesPenalty(Penalty):
         costs = np.asarray(self.costs, np.float64)
         order = np.lexsort((predicted, true))
         true, predicted, costs = true[order], predicted[order], costs[order]
-        for i in np.flatnonzero(~_allowed(default))[:1]:
+        for i in np.flatnonzero(~allowed(default))[:1]:
             raise PenaltyError(
-                f"Default cost for {names[i]!r} is {default[i]}: {_rule(default[i])}."
+                f"Default cost for {names[i]!r} is {default[i]}: {broken_rule(default[i])}."
             )
-        for e in np.flatnonzero(~_allowed(costs))[:1]:
+        for e in np.flatnonzero(~allowed(costs))[:1]:
             raise PenaltyError(
                 f"Cost of predicting {names[predicted[e]]!r} for {names[true[e]]!r} is {costs[e]}: "
-                f"{_rule(costs[e])}."
+                f"{broken_rule(costs[e])}."
             )
         for e in np.flatnonzero(true == predicted)[:1]:
             raise PenaltyError(
@@ -171,12 +179,3 @@ class RulesPenalty(Penalty):
         low, high = self.default.min(), self.default.max()
         default = f"{low:g}" if low == high else f"{low:g} to {high:g}"
         return f"default {default}, {len(self.costs)} rule{'s' * (len(self.costs) != 1)}"
-
-
-def _allowed(costs: FloatArray) -> BoolArray:
-    return np.asarray((costs >= 0) & (costs <= MOST_COST))
-
-
-def _rule(cost: float) -> str:
-    """The rule that a cost breaks."""
-    return TOO_GREAT if MOST_COST < cost < np.inf else "costs must be finite and not negative"

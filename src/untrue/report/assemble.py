@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from untrue.atomic_files import check_can_make, check_place
 from untrue.errors import DataError, listed
 from untrue.lab.experiments import EXPERIMENTS
 from untrue.lab.store import Store, run_entry
+from untrue.metrics import Interval
 from untrue.report.compare import chapter as comparison
 from untrue.report.document import matplotlib_figures
 from untrue.report.document.page import Page, Part, Section, write, write_text
 from untrue.report.document.tables import Column, Table
-from untrue.report.runs.arms import Arm, Arms
+from untrue.report.runs.arms import Arms
 from untrue.report.runs.chapters import Chapter
 from untrue.report.runs.rows import Collected, Row, collect, to_csv
 from untrue.report.sweep import exits, hierarchies, small_samples, zones
@@ -195,7 +197,7 @@ def _title(collected: Collected) -> str:
 
 def _failures(sweeps: tuple[Collected, ...]) -> Table | None:
     rows = tuple(
-        (result.config.label, _reason(result.error), result.provenance.finished_at)
+        (result.config.label, result.reason, result.provenance.finished_at)
         for sweep in sweeps
         for result in sweep.failed
     )
@@ -203,11 +205,6 @@ def _failures(sweeps: tuple[Collected, ...]) -> Table | None:
         return None
     columns = (Column("run"), Column("reason"), Column("when"))
     return Table("Failed runs", "Each with the last line of its traceback.", columns, rows)
-
-
-def _reason(error: str) -> str:
-    lines = error.strip().splitlines()
-    return lines[-1] if lines else "no reason was stored"
 
 
 def _facts(collected: Collected, *, several: bool) -> list[tuple[str, str]]:
@@ -285,7 +282,7 @@ def _json(sweeps: tuple[Collected, ...], names: list[str]) -> dict[str, Any]:
                 "expected": collected.sweep.expected,
                 "done": collected.done,
                 "failed": [
-                    {"run": r.config.label, "run_id": r.run_id, "reason": _reason(r.error)}
+                    {"run": r.config.label, "run_id": r.run_id, "reason": r.reason}
                     for r in collected.failed
                 ],
                 "missing": [config.label for config in collected.missing],
@@ -304,17 +301,13 @@ def _arms(arms: Arms) -> list[dict[str, Any]]:
         {
             **dataclasses.asdict(arm),
             "repetitions": arms.repetitions(arm),
-            "means": _estimates(arms, arm, difference=False),
-            "differences_to_baseline": _estimates(arms, arm, difference=True),
+            "means": _estimates(partial(arms.mean, arm)),
+            "differences_to_baseline": _estimates(partial(arms.change, arm)),
         }
         for arm in arms.select()
     ]
 
 
-def _estimates(arms: Arms, arm: Arm, *, difference: bool) -> dict[str, Any]:
-    found = {}
-    for measure in MEASURES:
-        value = arms.change(arm, measure) if difference else arms.mean(arm, measure)
-        if value is not None:
-            found[measure] = value.as_dict()
-    return found
+def _estimates(of: Callable[[str], Interval | None]) -> dict[str, Any]:
+    """By measure, where it has a meaning."""
+    return {name: found.as_dict() for name in MEASURES if (found := of(name)) is not None}

@@ -101,17 +101,12 @@ class BoostedClassifier(CostMetaEstimator):
         self.classes = classes
 
     def fit(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        sample_weight: Any = None,
-        cost_columns: Any = None,
-        **params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, cost_columns: Any = None, **params: Any
     ) -> Self:
         """Train the trees; they get `sample_weight` and `params` too."""
         library = _library(self.estimator)
         check_decision(self.decision, self.alpha)
-        X, y = self._read_labels(X, y)  # noqa: N806
+        X, y = self._read_labels(X, y)
         if _columns(X) == 0:
             raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
         _refuse_other_start(self.estimator, params)
@@ -147,7 +142,7 @@ class BoostedClassifier(CostMetaEstimator):
             self._warn_of_one_answer(X, target)
         return self
 
-    def _warn_of_one_answer(self, X: Any, target: IntArray) -> None:  # noqa: N803
+    def _warn_of_one_answer(self, X: Any, target: IntArray) -> None:
         rows = np.linspace(0, len(target) - 1, min(len(target), ANSWERED)).astype(np.int64)
         answers = self.predict_proba(_safe_indexing(X, rows)).argmax(axis=1)
         only = answers[0]
@@ -207,7 +202,7 @@ class BoostedClassifier(CostMetaEstimator):
         labels, weights = zip(*class_weight.items(), strict=True)
         return dict(zip(positions(labels, self.classes_).tolist(), weights, strict=True))
 
-    def _starts(self, library: boosting.Library, X: Any, params: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+    def _starts(self, library: boosting.Library, X: Any, params: dict[str, Any]) -> dict[str, Any]:
         """The scores to start from, of the examples to train and to evaluate on."""
         name, name_of_others = STARTS[library]
         given = params.get("eval_X")
@@ -217,14 +212,14 @@ class BoostedClassifier(CostMetaEstimator):
             return {name: self._start(X)}
         return {name: self._start(X), name_of_others: [self._start(x) for x in others]}
 
-    def _start(self, X: Any) -> FloatArray:  # noqa: N803
+    def _start(self, X: Any) -> FloatArray:
         """(N, k) The scores that rows start from; (N,), the second class's, where there are two."""
         start = self.start_scores_
         if len(start) == 2:
             return np.full(_num_samples(X), start[1] - start[0])
         return np.tile(start, (_num_samples(X), 1))
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """(N, k) Probabilities, in the order of `classes_`."""
         check_is_fitted(self)
         _columns(X)  # refuses what is no table
@@ -235,7 +230,7 @@ class BoostedClassifier(CostMetaEstimator):
             raw = self.estimator_.predict(X, output_margin=True, base_margin=self._start(X))
         return boosting.probs(raw)
 
-    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:
         """(N,) Labels, by `decision`; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
         if self.decision == "cost":
@@ -257,7 +252,7 @@ def _refuse_other_start(estimator: Any, params: dict[str, Any]) -> None:
         )
 
 
-def _check_splits(model: Any, X: Any) -> None:  # noqa: N803
+def _check_splits(model: Any, X: Any) -> None:
     """Refuse data of which no column can be split, where LightGBM fails by a check of its own."""
     table = X if hasattr(X, "shape") else np.asarray(X)
     # What splits some of the rows splits all of them, and a few are sorted faster.
@@ -286,7 +281,7 @@ def _weight(model: Any, target: IntArray, params: dict[str, Any]) -> Any:
     return of_class if weight is None else weight * of_class
 
 
-def _columns(X: Any) -> int:  # noqa: N803
+def _columns(X: Any) -> int:
     """The width of a table; XGBoost would answer for another than it learned from."""
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) != 2:

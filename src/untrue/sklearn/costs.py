@@ -45,12 +45,7 @@ class CostScorer(_Scorer):  # type: ignore[misc]
     """scikit-learn's scorer, which also hands `cost_columns` to a `predict` that asks for them."""
 
     def _score(
-        self,
-        method_caller: Any,
-        estimator: Any,
-        X: Any,  # noqa: N803
-        y_true: Any,
-        **kwargs: Any,
+        self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any
     ) -> float:
         penalty = self._kwargs["penalty"]
         columns = kwargs.get("cost_columns")

@@ -75,7 +75,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         self.cv = cv
         self.classes = classes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit a copy of the estimator, which gets `sample_weight` and `params` too.
 
         `groups` among the `params` go to the splitter `cv` instead.
@@ -85,7 +85,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
                 f"`estimator` must have predict_proba; {type(self.estimator).__name__} has none. "
                 "Wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
-        X, y = self._read_labels(X, y)  # noqa: N806
+        X, y = self._read_labels(X, y)
         splitting = self._split_parameters(sample_weight, params)
         params = self._fit_parameters(X, sample_weight, params)
         self._adopt(clone(self.estimator).fit(X, y, **params))
@@ -102,7 +102,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
         router = super().get_metadata_routing()
         return router.add(splitter=check_cv(self.cv, classifier=True), method_mapping=mapping)
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """(N, k) Probabilities, calibrated if asked, in the order of `classes_`."""
         check_is_fitted(self)
         probs = read_probs(self.estimator_, X)
@@ -110,7 +110,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
             return probs
         return tempered(probs, self.temperature_)
 
-    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:
         """(N,) Labels of least expected cost; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
         costs = costs_of(self.penalty, self.classes_, self.classes, X, cost_columns)
@@ -126,7 +126,7 @@ class CostSensitiveClassifier(CostMetaEstimator):
 
     def _find_temperature(
         self,
-        X: Any,  # noqa: N803
+        X: Any,
         y: npt.NDArray[Any],
         sample_weight: Any,
         params: dict[str, Any],

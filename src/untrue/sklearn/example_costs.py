@@ -26,11 +26,7 @@ def class_costs(stated: Any, labels: Any, classes: Any) -> Penalty:
 
 
 def costs_of(
-    stated: Any,
-    labels: Any,
-    classes: Any,
-    X: Any,  # noqa: N803
-    cost_columns: Any = None,
+    stated: Any, labels: Any, classes: Any, X: Any, cost_columns: Any = None
 ) -> Penalty | ExamplePenalty:
     """The costs over these labels, of each row of X where they are formulas."""
     refuse_examples(stated)
@@ -50,7 +46,7 @@ def costs_of(
     return examples_over(found, labels, classes=classes)
 
 
-def read_columns(names: Sequence[str], X: Any, cost_columns: Any) -> Mapping[str, Any]:  # noqa: N803
+def read_columns(names: Sequence[str], X: Any, cost_columns: Any) -> Mapping[str, Any]:
     """The columns that formulas name, by name."""
     given = X if cost_columns is None else cost_columns
     known = given if isinstance(given, Mapping) else table_columns(given)

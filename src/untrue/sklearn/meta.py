@@ -35,7 +35,7 @@ REMEDIES = {
 class LabelledClassifierMixin(ClassifierMixin):  # type: ignore[misc]
     """scikit-learn's classifier, whose `score` takes the labels that our `fit` takes."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of `predict(X)`."""
         return float(super().score(X, plain_labels(y), sample_weight))
 
@@ -60,15 +60,15 @@ class CostMetaEstimator(LabelledClassifierMixin, MetaEstimatorMixin, BaseEstimat
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
 
-    def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:  # noqa: N803
-        X, y = indexable(X, plain_labels(y))  # noqa: N806
+    def _read_labels(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+        X, y = indexable(X, plain_labels(y))
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         return X, labels
 
-    def _fit_parameters(self, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+    def _fit_parameters(self, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """What the inner estimator's `fit` gets beside X and y."""
         if sklearn.get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
@@ -119,13 +119,13 @@ def like(answers: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any
     return answers if alike else answers.astype(labels.dtype)
 
 
-def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:  # noqa: N803
+def fit_part(model: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:
     """Fit a model to some rows, and to those rows of the parameters that have one per example."""
     chosen = _check_method_params(X, params=params, indices=rows)
     return model.fit(_safe_indexing(X, rows), y[rows], **chosen)
 
 
-def read_probs(model: Any, X: Any) -> FloatArray:  # noqa: N803
+def read_probs(model: Any, X: Any) -> FloatArray:
     """(N, k) The model's probabilities; anything else, such as logits, is refused."""
     given = np.asarray(model.predict_proba(X))
     name, k = type(model).__name__, len(model.classes_)
@@ -144,7 +144,7 @@ def read_probs(model: Any, X: Any) -> FloatArray:  # noqa: N803
     return probs
 
 
-def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+def aligned_probs(model: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
     """(N, k) The model's probabilities in the order of `classes`; 0 for one it does not know."""
     given = read_probs(model, X)
     probs = np.zeros((len(given), len(classes)))

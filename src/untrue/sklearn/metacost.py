@@ -66,17 +66,12 @@ class MetaCostClassifier(CostMetaEstimator):
         self.classes = classes
 
     def fit(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        sample_weight: Any = None,
-        cost_columns: Any = None,
-        **params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, cost_columns: Any = None, **params: Any
     ) -> Self:
         """Relabel and fit; every copy gets `sample_weight` and `params` too."""
         check_count("n_estimators", self.n_estimators)
         check_number("max_samples", self.max_samples, 0.0, 1.0)
-        X, y = self._read_labels(X, y)  # noqa: N806
+        X, y = self._read_labels(X, y)
         params = self._fit_parameters(X, sample_weight, params)
         rng = check_random_state(self.random_state)
         self.classes_ = np.unique(y)
@@ -98,23 +93,19 @@ class MetaCostClassifier(CostMetaEstimator):
         self._adopt(model.fit(X, self.labels_, **params))
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """(N,) Labels."""
         check_is_fitted(self)
         return like(np.asarray(self.estimator_.predict(X)), self.classes_)
 
     @available_if(_has_probs)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """(N, k) Probabilities of the new labels; 0 for classes that none of them names."""
         check_is_fitted(self)
         return aligned_probs(self.estimator_, X, self.classes_)
 
     def _committee(
-        self,
-        X: Any,  # noqa: N803
-        y: npt.NDArray[Any],
-        params: dict[str, Any],
-        rng: np.random.RandomState,
+        self, X: Any, y: npt.NDArray[Any], params: dict[str, Any], rng: np.random.RandomState
     ) -> FloatArray:
         """(N, k) The mean probabilities of the committee for each training example."""
         n = len(y)
@@ -138,7 +129,7 @@ class MetaCostClassifier(CostMetaEstimator):
         out_of_bag_mean = out_of_bag_sum / np.maximum(voters, 1)[:, None]
         return np.where(always_in_bag[:, None], mean, out_of_bag_mean)
 
-    def _votes(self, model: Any, X: Any) -> FloatArray:  # noqa: N803
+    def _votes(self, model: Any, X: Any) -> FloatArray:
         if hasattr(model, "predict_proba"):
             return aligned_probs(model, X, self.classes_)
         answers = positions(model.predict(X), self.classes_)

@@ -119,20 +119,14 @@ class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignor
         self.random_state = random_state
         self.classes = classes
 
-    def fit(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        sample_weight: Any = None,
-        cost_columns: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, cost_columns: Any = None) -> Self:
         """Train from scratch. X (N, d), y (N,), sample_weight (N,).
 
         Costs of each example count in training by their means of the classes.
         """
         self._check_parameters()
         given = X
-        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64)  # noqa: N806
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self.classes_, target = np.unique(y, return_inverse=True)
@@ -162,13 +156,7 @@ class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignor
         self._keep(train_once(start, rows, left_out, settings))
         return self
 
-    def partial_fit(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training by one pass over these examples, at a constant learning rate.
 
         The first call needs `classes`, all labels there will be. Columns are standardized by what
@@ -181,7 +169,7 @@ class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignor
                 "only with all examples. Use fit."
             )
         first = not hasattr(self, "coefs_")
-        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64, reset=first)  # noqa: N806
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64, reset=first)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if first:
@@ -211,15 +199,15 @@ class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignor
         self._keep(train_once(self._begin_training(self._rng), rows, None, settings))
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """(N, k) Probabilities, in the order of `classes_`, as the loss taught them."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
+        X = validate_data(self, X, dtype=np.float64, reset=False)
         inputs = X if self.scaler_ is None else self.scaler_.transform(X)
         logits = run(Layers(tuple(self.coefs_), tuple(self.intercepts_)), inputs)
         return softmax(logits)
 
-    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any, cost_columns: Any = None) -> npt.NDArray[Any]:
         """(N,) Labels, by `decision`; by `cost_columns` or X where costs are formulas."""
         probs = self.predict_proba(X)
         if self.decision == "cost":
@@ -246,7 +234,7 @@ class BilinearClassifier(LabelledClassifierMixin, BaseEstimator):  # type: ignor
     def _batch(self, n: int) -> int:
         return min(self.batch_size or (n if n <= WHOLE else BATCH), n)
 
-    def _rows(self, X: Any, target: Any, weight: Any) -> Rows:  # noqa: N803
+    def _rows(self, X: Any, target: Any, weight: Any) -> Rows:
         kept = weight > 0
         inputs = X[kept] if self.scaler_ is None else self.scaler_.transform(X[kept])
         return Rows(inputs, target[kept].astype(np.int64), weight[kept])

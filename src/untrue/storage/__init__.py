@@ -9,7 +9,7 @@ trained are entries of such files. No torch, no pickle.
 from __future__ import annotations
 
 from untrue.storage.database import Storage, StorageError
-from untrue.storage.entries import Damaged, Entry, entry_id, read_as
+from untrue.storage.entries import Damaged, Entry, entry_id
 from untrue.storage.lock import locked, owner
 from untrue.storage.repairing import Repaired, repair
 
@@ -22,6 +22,5 @@ __all__ = [
     "entry_id",
     "locked",
     "owner",
-    "read_as",
     "repair",
 ]

@@ -20,6 +20,7 @@ from untrue.storage.entries import (
     Damaged,
     Entry,
     Row,
+    T,
     entry_id,
     from_row,
     read_as,
@@ -175,6 +176,18 @@ class Storage:
         # A dictionary: a damaged file may show a row twice.
         whole = {entry.key: entry for entry in found if isinstance(entry, Entry)}
         return [whole[key] for key in sorted(whole)]
+
+    def get_as(self, kind: str, key: str, reader: Callable[[Entry], T]) -> T | Damaged | None:
+        """What a reader makes of one entry, or None when there is none."""
+        found = self.get(kind, key)
+        return read_as(found, reader) if isinstance(found, Entry) else found
+
+    def all_as(self, kind: str, reader: Callable[[Entry], T]) -> Iterator[T]:
+        """What a reader makes of the entries of a kind, by key, as far as it can read them."""
+        for entry in self.entries(kind):
+            found = read_as(entry, reader)
+            if not isinstance(found, Damaged):
+                yield found
 
     def damaged(
         self, readers: Mapping[str, Callable[[Entry], object]] | None = None

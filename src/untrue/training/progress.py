@@ -21,6 +21,11 @@ class Progress:
     validation_loss: float | None = None
     rounds: bool = False
 
+    @property
+    def share(self) -> float:
+        """How much is done of all epochs, 0 to 1."""
+        return (self.epoch - 1 + self.step / self.steps) / self.epochs
+
 
 @dataclass(frozen=True, slots=True)
 class History:

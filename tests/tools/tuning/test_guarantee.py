@@ -13,10 +13,11 @@ import pytest
 
 from untrue import Penalty
 from untrue.budgets import resolve_all
+from untrue.tools.fitting.model import answers
 from untrue.tools.tuning.judging import Judge, too_few
 from untrue.tools.tuning.parts import part
 from untrue.tools.tuning.search import search
-from untrue.tools.tuning.setting import Setting, answers, decision_costs
+from untrue.tools.tuning.setting import Setting, decision_costs
 from untrue.tools.tuning.trainer import Recipe
 
 CLASSES = ["tumour", "cyst", "benign"]

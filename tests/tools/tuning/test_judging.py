@@ -10,8 +10,9 @@ import pytest
 from untrue import Penalty, decide
 from untrue.budgets import ResolvedBudget, resolve_all
 from untrue.errors import DataError
+from untrue.tools.fitting.model import answers
 from untrue.tools.tuning.judging import Judge, best_of, check_seen, too_few
-from untrue.tools.tuning.setting import Setting, answers, decision_costs, described
+from untrue.tools.tuning.setting import Setting, decision_costs, described
 from untrue.tools.tuning.trainer import Recipe
 
 CLASSES = ["tumour", "benign", "cyst"]

@@ -12,10 +12,10 @@ import numpy as np
 from untrue.array_types import IntArray
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.data import builtin, names
-from untrue.lab.data.download import fetch
+from untrue.lab.data.download import files_of
 from untrue.lab.data.facts import facts
 from untrue.lab.data.formats import Bytes, read_cifar, read_idx
-from untrue.lab.data.places import Files, expected, find, plain_name
+from untrue.lab.data.places import Files, plain_name
 from untrue.lab.data.sources import FILES, IMAGES, Download, source
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
             f"{name!r} is a table; experiments on images take {', '.join(IMAGES)}. Read it with "
             "untrue.lab.data.tables.load_table."
         )
-    files = find(wanted, data_dir)
-    if files is None:
-        files = expected(wanted, fetch(wanted, data_dir))
-    return read(wanted, files)
+    return read(wanted, files_of(wanted, data_dir))
 
 
 def read(source: Download, files: Files) -> Dataset:

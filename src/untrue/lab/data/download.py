@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from untrue.errors import ArgumentError, DataError
 from untrue.lab.data.formats import open_plain
-from untrue.lab.data.places import VARIABLE, download_folder, find, find_in, roots
+from untrue.lab.data.places import VARIABLE, Files, download_folder, expected, find, find_in, roots
 from untrue.lab.data.progress import meter_for, say
 from untrue.lab.data.sources import Download
 from untrue.optional import missing
@@ -61,6 +61,11 @@ def fetch(
             folder.rmdir()
         raise
     return folder
+
+
+def files_of(source: Download, data_dir: str | Path | None) -> Files:
+    """The files of `source`, downloaded where they are nowhere."""
+    return find(source, data_dir) or expected(source, fetch(source, data_dir))
 
 
 def remove_abandoned(folder: Path) -> None:

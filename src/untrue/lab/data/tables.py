@@ -12,8 +12,8 @@ import numpy as np
 
 from untrue.array_types import FloatArray, IntArray
 from untrue.errors import DataError
-from untrue.lab.data.download import fetch
-from untrue.lab.data.places import Files, expected, find
+from untrue.lab.data.download import files_of
+from untrue.lab.data.places import Files
 from untrue.lab.data.sources import Download, source
 from untrue.penalty import Penalty
 from untrue.tools.reading.features import Features, Schema
@@ -98,10 +98,7 @@ def load_table(name: str, data_dir: str | Path | None = None) -> TableData:
     wanted = source(name)
     if wanted is None or wanted.form != "table":
         raise DataError(f"{name!r} is not a table; there are kdd99 and german.")
-    files = find(wanted, data_dir)
-    if files is None:
-        files = expected(wanted, fetch(wanted, data_dir))
-    return read_table_data(wanted, files)
+    return read_table_data(wanted, files_of(wanted, data_dir))
 
 
 def read_table_data(wanted: Download, files: Files) -> TableData:

@@ -19,6 +19,7 @@ from untrue.report.compare.settings import (
 )
 from untrue.report.compare.tables import picks
 from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.runs.arms import Arm
 
 # Percentage points of accuracy that may be lost, against the most probable class of plain ce.
 TOLERANCES = (0.0, 0.5, 1.0)
@@ -119,41 +120,29 @@ def equal_accuracy_sentence(comparison: Comparison) -> str:
 
 def once_table(comparison: Comparison) -> Table | None:
     """Losses by costs decided by cost on what they say, and on the posterior behind it."""
-    rows: list[tuple[Cell, ...]] = []
-    arms = comparison.arms
+    arms, form = comparison.arms, comparison.cost_form
+    pairs: list[tuple[Arm, Arm]] = []
     for loss in registry.MIXED:
         raw = {arm.alpha: arm for arm in comparison.of(loss, "least-cost-calibrated")}
-        for arm in comparison.of(loss, "posterior"):
-            other = raw.get(arm.alpha)
-            if other is None:
-                continue
-            rows.append(
-                (
-                    method(loss),
-                    strength(arm),
-                    arms.mean(other, COST),
-                    arms.mean(arm, COST),
-                    arms.change(arm, COST, to=other),
-                    arms.change(arm, TOTAL, to=other),
-                    arms.mean(arm, "clipped_pct"),
-                )
-            )
-    if not rows:
+        found = comparison.of(loss, "posterior")
+        pairs += [(arm, raw[arm.alpha]) for arm in found if arm.alpha in raw]
+    if not pairs:
         return None
-    form = comparison.cost_form
-    return Table(
-        title="Counting the costs once",
-        see="A loss by costs moves the probabilities away from costly classes; deciding by cost on "
+    return Table.of(
+        "Counting the costs once",
+        "A loss by costs moves the probabilities away from costly classes; deciding by cost on "
         "them counts the costs again. The posterior is what the probabilities stand for. Both are "
         "calibrated. Clipped: test examples whose probabilities stand for no posterior.",
-        columns=(
-            Column("method"),
-            Column("strength"),
-            Column("cost, decided on its probabilities", form),
-            Column("cost, decided on the posterior", form),
-            Column("difference in cost", f"+{form}"),
-            Column("difference in error (points)", "+.2f"),
-            Column("clipped (%)", ".1f"),
-        ),
-        rows=tuple(rows),
+        pairs,
+        {
+            Column("method"): lambda p: method(p[0].loss),
+            Column("strength"): lambda p: strength(p[0]),
+            Column("cost, decided on its probabilities", form): lambda p: arms.mean(p[1], COST),
+            Column("cost, decided on the posterior", form): lambda p: arms.mean(p[0], COST),
+            Column("difference in cost", f"+{form}"): lambda p: arms.change(p[0], COST, to=p[1]),
+            Column("difference in error (points)", "+.2f"): lambda p: arms.change(
+                p[0], TOTAL, to=p[1]
+            ),
+            Column("clipped (%)", ".1f"): lambda p: arms.mean(p[0], "clipped_pct"),
+        },
     )

@@ -241,7 +241,7 @@ def _how_judged(comparison: Comparison, reference: Arm) -> str:
         sentences.append(f"Worse by more than their interval: {worse} of {len(found)}.")
     better = [p for p, c in found if below(c)]
     if better:
-        sentences.append(_against_raw(comparison, better).strip())
+        sentences.append(_against_raw(comparison, better))
     if found:
         sentences.append(PICKED)
     if len(comparison.seeds) == 2:
@@ -257,9 +257,9 @@ def _against_raw(comparison: Comparison, better: list[Picked]) -> str:
     cost = as_text(comparison.arms.mean(raw, COST), comparison.cost_form)
     ahead = [p for p in better if below(comparison.picked_change(p, COST, to=raw))]
     if len(ahead) == len(better):
-        return f" The same holds against ce+cost without calibration ({cost})."
+        return f"The same holds against ce+cost without calibration ({cost})."
     names = all_of(method(p.method) for p in ahead) or "none of them"
-    return f" Without the calibration ce+cost costs {cost}, which {names} beat."
+    return f"Without the calibration ce+cost costs {cost}, which {names} beat."
 
 
 def _free(comparison: Comparison, reference: Arm) -> str:

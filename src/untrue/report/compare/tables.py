@@ -120,22 +120,18 @@ def seconds_table(comparison: Comparison) -> Table:
     for row in models.values():
         spent.setdefault(row.loss, []).append(row.seconds)
     base = _mean(spent.get(CE, []))
-    rows: list[tuple[Cell, ...]] = [
-        (method(loss), len(took), _mean(took), _ratio(_mean(took), base), sum(took))
-        for loss, took in spent.items()
-    ]
-    return Table(
-        title="Training time",
-        see="Seconds of training and scoring. ce+cost uses the models of ce, so it takes no "
+    return Table.of(
+        "Training time",
+        "Seconds of training and scoring. ce+cost uses the models of ce, so it takes no "
         "training of its own; a method with several strengths is trained once for each.",
-        columns=(
-            Column("method"),
-            Column("models"),
-            Column("seconds per model", ",.1f"),
-            Column("times ce", ".2f"),
-            Column("seconds in all", ",.0f"),
-        ),
-        rows=tuple(rows),
+        list(spent.items()),
+        {
+            Column("method"): lambda row: method(row[0]),
+            Column("models"): lambda row: len(row[1]),
+            Column("seconds per model", ",.1f"): lambda row: _mean(row[1]),
+            Column("times ce", ".2f"): lambda row: _ratio(_mean(row[1]), base),
+            Column("seconds in all", ",.0f"): lambda row: sum(row[1]),
+        },
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from untrue.atomic_files import place_bytes
 from untrue.optional import need
 from untrue.report.document.confusion_figure import ConfusionFigure
 from untrue.report.document.figures import (
@@ -27,7 +28,6 @@ from untrue.report.document.figures import (
     ends,
     span,
 )
-from untrue.report.document.page import write_bytes
 from untrue.report.document.styles import (
     CROSS,
     DIAGONAL,
@@ -68,6 +68,7 @@ def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
     agg = need("matplotlib.backends.backend_agg", "Drawing figures as files")
     svg = need("matplotlib.backends.backend_svg", "Drawing figures as files")
     stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(), warnings.catch_warnings():
         # The user's own style must not change the figures; the fonts of a machine lack some
         # signs, which then are boxes in the PNG and as they should be in the SVG.
@@ -91,8 +92,8 @@ def save(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
         canvas.print_png(picture)
         svg.FigureCanvasSVG(sheet).print_svg(drawing, metadata={"Date": None})
     return (
-        write_bytes(stem.with_name(f"{stem.name}.svg"), drawing.getvalue()),
-        write_bytes(stem.with_name(f"{stem.name}.png"), picture.getvalue()),
+        place_bytes(stem.with_name(f"{stem.name}.svg"), drawing.getvalue()),
+        place_bytes(stem.with_name(f"{stem.name}.png"), picture.getvalue()),
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import untrue
-from untrue.atomic_files import place_bytes
+from untrue.atomic_files import place_text
 from untrue.optional import need
 from untrue.report.document import plotly_figures
 from untrue.report.document.confusion_figure import ConfusionFigure
@@ -90,14 +90,9 @@ def write(page: Page, path: str | Path) -> Path:
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a file whole or not at all: under another name first, then moved into place."""
-    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
-
-
-def write_bytes(path: str | Path, content: bytes) -> Path:
-    """As `write_text`, for bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return place_bytes(path, content)
+    return place_text(path, text)
 
 
 def _described(part: Part) -> dict[str, Any]:

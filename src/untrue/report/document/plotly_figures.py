@@ -53,8 +53,8 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
         _trace(
             series,
             figure.placed(i),
-            f"{figure.x.label}: ",
-            f"{figure.y.label}: ",
+            figure.x,
+            figure.y,
             bars="" if figure.crowded else series.colour,
         )
         for i, series in enumerate(figure.series)
@@ -97,8 +97,9 @@ def _curves(figure: Curves, *, height: int = 430, legend: bool = True) -> Drawin
 
 
 def _trace(
-    series: Series, places: tuple[float, ...], x_hover: str, y_hover: str, *, bars: str
+    series: Series, places: tuple[float, ...], x: Axis, y: Axis | None = None, *, bars: str
 ) -> dict[str, Any]:
+    """Markers and lines; y: None where that is the position of a row: hovering leaves it out."""
     points = series.points
     labelled = any(point.label for point in points)
     parts = [*([] if series.stairs else ["markers"]), *(["lines"] if series.joined else [])]
@@ -110,7 +111,7 @@ def _trace(
         "x": list(places),
         "y": [point.y for point in points],
         "hoverinfo": "text",
-        "hovertext": [_hover(series, point, x_hover, y_hover) for point in points],
+        "hovertext": [_hover(series, point, x, y) for point in points],
         "line": {
             "color": series.colour,
             "width": 2,
@@ -155,27 +156,26 @@ def _trace(
     return trace
 
 
-def _hover(series: Series, point: Point, x_hover: str, y_hover: str) -> str:
+def _hover(series: Series, point: Point, x: Axis, y: Axis | None) -> str:
     lines = [f"<b>{safe(series.name)}</b>"]
     if point.label:
         lines.append(safe(point.label))
-    for text, value, reach in (
-        (x_hover, point.x, span(point.x_low, point.x_high)),
-        (y_hover, point.y, span(point.y_low, point.y_high)),
+    for axis, value, reach in (
+        (x, point.x, span(point.x_low, point.x_high)),
+        (y, point.y, span(point.y_low, point.y_high)),
     ):
         interval = f" [{number(reach[0])}, {number(reach[1])}]" if reach else ""
-        lines.append(f"{safe(text)}{number(value)}{interval}")
+        if axis is not None:
+            lines.append(f"{safe(axis.label)}: {number(value)}{interval}")
     return "<br>".join(lines)
 
 
 def _differences(figure: Differences) -> Drawing:
     data = []
     for row, series in zip(figure.rows, figure.series(), strict=True):
-        trace = _trace(series, (row.change.value,), f"{figure.x.label}: ", "", bars=series.colour)
+        trace = _trace(series, (row.change.value,), figure.x, bars=series.colour)
         trace["marker"]["size"] = 11
-        trace["hovertext"] = [
-            "<br>".join(filter(None, (trace["hovertext"][0].rsplit("<br>", 1)[0], safe(row.note))))
-        ]
+        trace["hovertext"] = ["<br>".join(filter(None, (*trace["hovertext"], safe(row.note))))]
         trace["error_x"] = {**trace.get("error_x", {}), "thickness": 2.2, "width": 0}
         data.append(trace)
     names = [row.name for row in figure.rows]
@@ -220,16 +220,11 @@ def _change(figure: Change) -> Drawing:
         joined["y"] += [old.y, new.y, None]
     data = [joined]
     for series in (before, after):
-        trace = _trace(
-            series,
-            tuple(point.x for point in series.points),
-            f"{figure.x.label}: ",
-            "",
-            bars=series.colour,
-        )
+        places = tuple(point.x for point in series.points)
+        trace = _trace(series, places, figure.x, bars=series.colour)
         trace["marker"]["size"] = 12
         trace["hovertext"] = [
-            f"<b>{safe(name)}</b><br>{text.rsplit('<br>', 1)[0]}"
+            f"<b>{safe(name)}</b><br>{text}"
             for name, text in zip(names, trace["hovertext"], strict=True)
         ]
         data.append(trace)

@@ -16,31 +16,19 @@ from untrue.tools.deciding.controlled import ControlledFile
 def budgets_table(rule: DecisionRule) -> Table:
     """Each budget with what was seen and its bound, next to the most probable class."""
     found = rule.guarantee
-    rows: list[tuple[Cell, ...]] = []
-    for b, verdict in enumerate(found.verdicts):
-        rows.append(
-            (
-                str(verdict.budget),
-                verdict.errors,
-                verdict.of,
-                verdict.shown(verdict.rate),
-                verdict.shown(verdict.upper),
-                verdict.shown(found.plain.rates[b]),
-            )
-        )
-    return Table(
+    return Table.of(
         f"Budgets on the {found.test_examples:,} examples of the test part",
         f"The upper bounds are of {100 * found.confidence:g} % each. What was tested is that all "
         "budgets hold together. Without the rule the most probable class is answered.",
-        (
-            Column("budget"),
-            Column("errors", ",d"),
-            Column("of", ",d"),
-            Column("rate"),
-            Column("upper bound"),
-            Column("rate without the rule"),
-        ),
-        tuple(rows),
+        list(zip(found.verdicts, found.plain.rates, strict=True)),
+        {
+            Column("budget"): lambda row: str(row[0].budget),
+            Column("errors", ",d"): lambda row: row[0].errors,
+            Column("of", ",d"): lambda row: row[0].of,
+            Column("rate"): lambda row: row[0].shown(row[0].rate),
+            Column("upper bound"): lambda row: row[0].shown(row[0].upper),
+            Column("rate without the rule"): lambda row: row[0].shown(row[1]),
+        },
     )
 
 

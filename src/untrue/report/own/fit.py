@@ -9,7 +9,7 @@ from untrue.report.document.confusion_figure import ConfusionFigure, Panel, busi
 from untrue.report.document.figures import Axis, Change, ChangeRow, Curves, Point, Series
 from untrue.report.document.page import Page, Part, Section
 from untrue.report.document.styles import number
-from untrue.report.document.tables import Cell, Column, Table
+from untrue.report.document.tables import Column, Table
 from untrue.report.own.measures import (
     FULL_MATRIX,
     MEASURES,
@@ -47,33 +47,20 @@ def variants_table(found: FitResult) -> Table:
 
 def changes_table(found: FitResult) -> Table | None:
     """What each variant changes beside the plain model; None without one."""
-    rows: list[tuple[Cell, ...]] = []
-    strong = set()
-    for position, variant in enumerate(found.variants):
-        if variant.change is None:
-            continue
-        cells: list[Cell] = [
-            _marked(found, variant),
-            signed(variant.change.accuracy, 100.0, "+.1f"),
-            signed(variant.change.expected_cost, digits="+.2g"),
-            signed(variant.change.zone_errors, digits="+,.0f"),
-        ]
-        if position == found.chosen:
-            strong.add(len(rows))
-        rows.append(tuple(cells))
-    if not rows:
+    changes = [(each, each.change) for each in found.variants if each.change is not None]
+    if not changes:
         return None
-    return Table(
+    return Table.of(
         f"What changes beside {found.variants[0].name}",
         "Paired: both answer the same examples. An interval across 0 is no clear change.",
-        (
-            Column("model and decision"),
-            Column("accuracy (points)"),
-            Column("cost of an answer"),
-            Column("errors in the zone"),
-        ),
-        tuple(rows),
-        strong=frozenset(strong),
+        changes,
+        {
+            Column("model and decision"): lambda row: _marked(found, row[0]),
+            Column("accuracy (points)"): lambda row: signed(row[1].accuracy, 100.0, "+.1f"),
+            Column("cost of an answer"): lambda row: signed(row[1].expected_cost, digits="+.2g"),
+            Column("errors in the zone"): lambda row: signed(row[1].zone_errors, digits="+,.0f"),
+        },
+        strong=lambda row: row[0] is found.variant,
     )
 
 

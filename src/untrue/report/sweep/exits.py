@@ -138,7 +138,7 @@ def _saving(arms: Arms, variant: ExitVariant) -> str:
         if cost is not None and cost.value <= 1.01 * at_first.value:
             kept.append(stop)
     most = max(kept, key=lambda stop: arms.value(stop, "saved_pct", absent=-math.inf))
-    seconds = _seconds_saved(arms, most, whole)
+    seconds = _seconds_saved(arms, most)
     return (
         f"Stopping early ({variant.name}) saves {as_text(arms.mean(most, 'saved_pct'))} % of the "
         f"multiplications and {as_text(seconds)} % of the seconds (threshold "
@@ -240,43 +240,25 @@ def _stopping(arms: Arms, found: Iterable[ExitVariant], stem: str) -> tuple[Item
 
 
 def _stop_table(arms: Arms, found: Iterable[ExitVariant]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for each in found:
-        stops = _stops(arms, each)
-        whole = next((stop for stop in stops if stop.threshold == 0.0), None)
-        for stop in stops:
-            if stop.threshold not in SHOWN:
-                continue
-            rows.append(
-                (
-                    each.name,
-                    stop.threshold,
-                    arms.mean(stop, "saved_pct"),
-                    None if whole is None else _seconds_saved(arms, stop, whole),
-                    arms.mean(stop, "answer_seconds"),
-                    arms.mean(stop, "expected_cost"),
-                    arms.mean(stop, "total_error_pct"),
-                    arms.mean(stop, "coarse_error_pct"),
-                )
-            )
-    return Table(
-        title="Stopping early",
-        see="Each test image is answered at the first exit where the expected cost of the answer "
+    stops = ((each.name, stop) for each in found for stop in _stops(arms, each))
+    return Table.of(
+        "Stopping early",
+        "Each test image is answered at the first exit where the expected cost of the answer "
         "is below the threshold. Seconds are for all test images, on the machine of the runs, with "
         "later stages run on the images that remained; saved against threshold 0, where all go to "
         "the last exit.",
-        columns=(
-            Column("trained by"),
-            Column("threshold", "g"),
-            Column("multiplications saved (%)", ".1f"),
-            Column("seconds saved (%)", ".1f"),
-            Column("seconds", ".2f"),
-            Column("cost of an answer", ".3f"),
-            Column("total error (%)", ".2f"),
-            Column("coarse error (%)", ".2f"),
-        ),
-        rows=tuple(rows),
-        strong=frozenset(i for i, row in enumerate(rows) if row[1] == 0.0),
+        [(name, stop) for name, stop in stops if stop.threshold in SHOWN],
+        {
+            Column("trained by"): lambda row: row[0],
+            Column("threshold", "g"): lambda row: row[1].threshold,
+            Column("multiplications saved (%)", ".1f"): lambda row: arms.mean(row[1], "saved_pct"),
+            Column("seconds saved (%)", ".1f"): lambda row: _seconds_saved(arms, row[1]),
+            Column("seconds", ".2f"): lambda row: arms.mean(row[1], "answer_seconds"),
+            Column("cost of an answer", ".3f"): lambda row: arms.mean(row[1], "expected_cost"),
+            Column("total error (%)", ".2f"): lambda row: arms.mean(row[1], "total_error_pct"),
+            Column("coarse error (%)", ".2f"): lambda row: arms.mean(row[1], "coarse_error_pct"),
+        },
+        strong=lambda row: row[1].threshold == 0.0,
     )
 
 
@@ -303,8 +285,10 @@ def _by_least_cost(arms: Arms, alone: ExitVariant | None, measure: str) -> Inter
     return arms.mean(decided[0], measure) if decided else None
 
 
-def _seconds_saved(arms: Arms, stop: Arm, whole: Arm) -> Interval | None:
-    """In percent, paired by repetition: a machine may be slower on another day."""
+def _seconds_saved(arms: Arms, stop: Arm) -> Interval | None:
+    """In percent of those without stopping, paired by repetition: a machine may be slower on
+    another day."""
+    whole = dataclasses.replace(stop, threshold=0.0)
     before, after = (arms.by_seed(each, "answer_seconds") for each in (whole, stop))
     return mean_interval(
         [100.0 * (1.0 - after[seed] / before[seed]) for seed in after if before.get(seed)]

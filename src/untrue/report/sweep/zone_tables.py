@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from untrue.errors import DataError
-from untrue.report.document.tables import Cell, Column, Table, middle
+from untrue.report.document.tables import Column, Table, middle
 from untrue.report.runs.arms import Arm, Arms
 from untrue.report.runs.rows import Collected
 from untrue.report.sweep.published import published_value
@@ -81,31 +81,25 @@ def table(collected: Collected, arms: Arms, size: int) -> Table:
 
 def short(arms: Arms, sizes: list[int]) -> Table:
     """Before and after in a few lines."""
-    rows: list[tuple[Cell, ...]] = []
+    after: list[Arm] = []
     for size in sizes:
+        treated = arms.select(zone_size=size, decision="argmax")
         free = arms.least_cost(zone_size=size)
-        treated = [a for a in arms.select(zone_size=size, decision="argmax") if not a.is_baseline]
-        rows += [
-            (
-                size,
-                "least-cost decision only" if arm is free else arm.name,
-                middle(arms.before(arm, "zone_errors")),
-                middle(arms.mean(arm, "zone_errors")),
-                middle(arms.before(arm, "accuracy_pct")),
-                middle(arms.mean(arm, "accuracy_pct")),
-            )
-            for arm in [*treated, *([free] if free else [])]
-        ]
-    return Table(
-        title="Errors in the zone and accuracy, before and after (means)",
-        see="Before is the baseline, plain cross-entropy, of the same repetitions.",
-        columns=(
-            Column("zone (cells)"),
-            Column("model after"),
-            Column("errors in zone before", ".1f"),
-            Column("errors in zone after", ".1f"),
-            Column("accuracy before (%)", ".2f"),
-            Column("accuracy after (%)", ".2f"),
-        ),
-        rows=tuple(rows),
+        after += [*(arm for arm in treated if not arm.is_baseline), *([free] if free else [])]
+
+    def called(arm: Arm) -> str:
+        return "least-cost decision only" if arm.is_baseline else arm.name
+
+    return Table.of(
+        "Errors in the zone and accuracy, before and after (means)",
+        "Before is the baseline, plain cross-entropy, of the same repetitions.",
+        after,
+        {
+            Column("zone (cells)"): lambda arm: arm.zone_size,
+            Column("model after"): called,
+            Column("errors in zone before", ".1f"): lambda a: middle(arms.before(a, "zone_errors")),
+            Column("errors in zone after", ".1f"): lambda a: middle(arms.mean(a, "zone_errors")),
+            Column("accuracy before (%)", ".2f"): lambda a: middle(arms.before(a, "accuracy_pct")),
+            Column("accuracy after (%)", ".2f"): lambda a: middle(arms.mean(a, "accuracy_pct")),
+        },
     )

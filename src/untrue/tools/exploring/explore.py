@@ -25,8 +25,7 @@ from untrue.tools.reading.probability_file import (
     ReadOptions,
     read_probabilities,
 )
-from untrue.tools.reading.tables import codes as label_codes
-from untrue.tools.reading.tables import read_table
+from untrue.tools.reading.tables import read_table, texts
 
 MOST_EXAMPLES = 20_000
 # A larger matrix cannot be edited by hand, and its page would be too large to send.
@@ -139,13 +138,12 @@ def explore(
     )
 
 
-def _example_names(read: ProbabilityFile) -> list[str] | None:
+def _example_names(read: ProbabilityFile) -> tuple[str, ...] | None:
     """What the examples are called, where a column says so."""
     column = guess_column(read.file, NAMES, read.classes)
     if column is None or column in (read.truth, *read.columns):
         return None
-    found, texts = label_codes(read_table(read.file, {column: "label"}), column, read.file)
-    return [texts[code] for code in found.tolist()]
+    return texts(read_table(read.file, {column: "label"}), column, read.file)
 
 
 def _ordered(

@@ -16,7 +16,7 @@ import numpy as np
 
 from untrue.tools.exporting.graph import ML, Graph, onnx
 from untrue.tools.fitting.booster import BoosterPredictor
-from untrue.tools.fitting.checked_trees import CATEGORICAL
+from untrue.tools.fitting.checked_trees import CATEGORICAL, lightgbm_blocks
 
 AT_MOST, LESS, MEMBER = 0, 1, 6
 # Bits of LightGBM's splits: missing goes left; values that count as missing (2: NaN).
@@ -102,8 +102,7 @@ def add_trees(graph: Graph, predictor: BoosterPredictor, value: str) -> str:
 
 
 def _lightgbm(content: bytes) -> Iterator[Tree]:
-    for block in content.decode().partition("\nend of trees")[0].split("\nTree=")[1:]:
-        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    for fields in lightgbm_blocks(content.decode())[1:]:
         yield _lightgbm_tree({name: text.split() for name, text in fields.items()})
 
 

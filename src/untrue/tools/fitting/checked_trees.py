@@ -25,11 +25,10 @@ CATEGORICAL = 1
 
 def lightgbm_text(content: bytes, *, width: int, n_classes: int) -> str:
     """A model for LightGBM with these trees; a ValueError where they are none."""
-    head, *blocks = content.decode("ascii").partition("\nend of trees")[0].split("\nTree=")
-    given = _fields(head)
+    given, *trees = lightgbm_blocks(content.decode("ascii"))
     if given.get("num_class") != str(n_classes) or given.get("max_feature_idx") != str(width - 1):
         raise ValueError("trees for another number of classes or columns")
-    _check_rounds(len(blocks), n_classes)
+    _check_rounds(len(trees), n_classes)
     lines = [
         "tree",
         "version=v4",
@@ -41,13 +40,17 @@ def lightgbm_text(content: bytes, *, width: int, n_classes: int) -> str:
         f"feature_infos={' '.join(['none'] * width)}",
         "",
     ]
-    for number, block in enumerate(blocks):
-        lines += [f"Tree={number}", *_lightgbm_tree(_fields(block), width), "", ""]
+    for number, fields in enumerate(trees):
+        lines += [f"Tree={number}", *_lightgbm_tree(fields, width), "", ""]
     return "\n".join([*lines, "end of trees", ""])
 
 
-def _fields(block: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+def lightgbm_blocks(text: str) -> list[dict[str, str]]:
+    """The fields of a model's head, then those of each of its trees."""
+    blocks = text.partition("\nend of trees")[0].split("\nTree=")
+    return [
+        dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks
+    ]
 
 
 def _lightgbm_tree(fields: Mapping[str, str], width: int) -> list[str]:

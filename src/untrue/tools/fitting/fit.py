@@ -41,6 +41,7 @@ from untrue.tools.fitting.setup import (
     large_costs,
     prepare,
     training_costs,
+    training_record,
 )
 from untrue.tools.fitting.start import StartModel, read_start, rows_digest
 from untrue.tools.reading.labels import answer_labels, warn_of_absent
@@ -276,20 +277,11 @@ def _training_record(
     start: StartModel | None,
     seed: int,
 ) -> dict[str, Any]:
-    """How a model was trained, for its folder."""
-    parts = task.parts
-    record = {
-        "loss": task.loss,
-        "alpha": task.alpha if task.loss != PLAIN else 0.0,
-        **learner.settings(),
-        "seed": seed,
-        "best_epoch": fitted.history.best_epoch,
-        "train": len(parts.train),
-        "validation": len(parts.validation),
-        "test": len(parts.test),
-    }
+    """`training_record`, with the rows that it learned from and what it started from."""
+    best = fitted.history.best_epoch
+    record = training_record(task.loss, task.alpha, learner, seed, best, task.parts)
     if not choice.boosted:
-        record["rows_sha256"] = rows_digest(task.inputs, task.labels, parts)
+        record["rows_sha256"] = rows_digest(task.inputs, task.labels, task.parts)
     if start is not None:
         record["start_from"] = start.record()
     return record

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from untrue.array_types import FloatArray, IntArray
+from untrue.decision import decide
 from untrue.penalty import ExamplePenalty, FormulaPenalty, Penalty
 from untrue.tools.fitting.learners import Predictor
 from untrue.tools.fitting.link import Link, check_finite, class_probs
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.images import ImagePreprocessing
 from untrue.tools.reading.preprocess import TablePreprocessing
+from untrue.tools.reading.row_costs import RowCosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,3 +68,13 @@ class Model:
 def argmax(probs: npt.NDArray[np.floating[Any]]) -> IntArray:
     """The most probable class of each row."""
     return np.asarray(probs.argmax(axis=1), dtype=np.int64)
+
+
+def answers(
+    probs: FloatArray, costs: Penalty | FormulaPenalty | None, rows: RowCosts | None = None
+) -> IntArray:
+    """The most probable class, or that of least expected cost; `rows`: of the same examples."""
+    if isinstance(costs, FormulaPenalty):
+        assert rows is not None
+        return decide(probs, rows.of(costs))
+    return argmax(probs) if costs is None else decide(probs, costs)

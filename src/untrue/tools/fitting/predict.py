@@ -18,7 +18,7 @@ from untrue.optional import need
 from untrue.penalty import Actions, ExamplePenalty, FormulaPenalty, Penalty, TreePenalty
 from untrue.penalty.stated import examples_over, formulas_over, penalty_over
 from untrue.tools.fitting.link import class_probs
-from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.model import Model, answers, argmax
 from untrue.tools.fitting.model_folder import load_model
 from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.cost_columns import ARRAYS
@@ -132,13 +132,8 @@ def predict(
         predicted = argmax(scores)
     elif nodes is not None:
         predicted = decide(probs, nodes)
-    elif model.decision is not None and decision == "tuned":
-        tuned = model.decision
-        if isinstance(tuned, FormulaPenalty):
-            assert own is not None  # tuned costs by columns are the model's own, scaled
-            predicted = decide(probs, own.of(tuned))
-        else:
-            predicted = decide(probs, tuned)
+    elif decision == "tuned":  # costs by columns are then the model's own, scaled
+        predicted = answers(probs, model.decision, own)
     else:
         predicted = decide(probs, costs, abstain_cost)
     _warn_of_empty(source, model)

@@ -19,6 +19,7 @@ from untrue.tools.reading.codes import TableCodes
 from untrue.tools.reading.row_costs import RowCosts, training_scale
 from untrue.tools.reading.sources import Labels, Preprocessing, Source, class_positions
 from untrue.training import Settings, suited_to
+from untrue.training.splits import Split
 
 PLAIN = registry.CROSS_ENTROPY
 # Mean cost of a mistake from which costs, where they are stated by class, are too large for alpha.
@@ -95,6 +96,22 @@ def training_costs(
     penalty = rows.examples.take(train).mean(labels[train])
     scale = training_scale(penalty, labels[train])
     return penalty, rows.examples.scaled(scale), scale
+
+
+def training_record(
+    loss: str, alpha: float, learner: Learner, seed: int, best_epoch: int, parts: Split
+) -> dict[str, Any]:
+    """How a model was trained, for its folder."""
+    return {
+        "loss": loss,
+        "alpha": alpha if loss != PLAIN else 0.0,
+        **learner.settings(),
+        "seed": seed,
+        "best_epoch": best_epoch,
+        "train": len(parts.train),
+        "validation": len(parts.validation),
+        "test": len(parts.test),
+    }
 
 
 def large_costs(task: FitTask) -> tuple[str, ...]:

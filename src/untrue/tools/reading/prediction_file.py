@@ -34,6 +34,7 @@ from untrue.tools.reading.tables import (
     codes,
     open_table,
     read_table,
+    texts,
 )
 
 # If fewer answers are the most probable class, the rows are probably in another order.
@@ -99,7 +100,7 @@ def read_predictions(
         predicted=answers,
         probs=scores,
         penalty=penalty if each is None else each.mean(true),
-        names=_names(table, columns, file),
+        names=texts(table, columns.names, file) if columns.names else None,
         notes=(*notes, *of_each),
         each=each,
     )
@@ -118,9 +119,9 @@ def _labels(
     ends: of the names of columns of probabilities, which are written as the labels are
     """
     found, labels = codes(table, columns.truth, file)
-    given, texts = codes(table, columns.predicted, file) if columns.predicted else (None, [])
+    given, stated = codes(table, columns.predicted, file) if columns.predicted else (None, [])
     none = abstained_text(classes or known)
-    answers = [text for text in texts if text != none]
+    answers = [text for text in stated if text != none]
     true = positions(
         found,
         class_names(labels, classes, beside=[*answers, *ends]),
@@ -134,7 +135,7 @@ def _labels(
     name_of = dict(zip(answers, names, strict=True))
     predicted = positions(
         given,
-        [name_of.get(text, abstained_text(known)) for text in texts],
+        [name_of.get(text, abstained_text(known)) for text in stated],
         known,
         column=columns.predicted,
         source=str(file.path),
@@ -142,14 +143,6 @@ def _labels(
         hint=NODE_HINT,
     )
     return true, predicted
-
-
-def _names(table: Any, columns: Columns, file: TableFile) -> tuple[str, ...] | None:
-    """What each example is called, where a column says so."""
-    if not columns.names:
-        return None
-    found, texts = codes(table, columns.names, file)
-    return tuple(texts[code] for code in found.tolist())
 
 
 def _alike(answers: IntArray, given: IntArray) -> float:
@@ -232,8 +225,8 @@ def labels_in(
     found, given = codes(read_table(file, {true: "label"}), true, file)[1], list[str]()
     if answers is not None:
         none = abstained_text(classes or found)
-        texts = codes(read_table(file, {answers: "label"}), answers, file)[1]
-        given = [name for name in texts if name != none]
+        stated = codes(read_table(file, {answers: "label"}), answers, file)[1]
+        given = [name for name in stated if name != none]
     if classes is None:
         names = one_spelling([*found, *given])
         return set(names[: len(found)]), set(names[len(found) :])

@@ -333,6 +333,12 @@ def codes(table: Any, name: str, file: TableFile) -> tuple[npt.NDArray[np.int32]
     return found, column.dictionary.to_pylist()
 
 
+def texts(table: Any, name: str, file: TableFile) -> tuple[str, ...]:
+    """A label column as the text of each row; no value may be missing."""
+    found, names = codes(table, name, file)
+    return tuple(names[code] for code in found.tolist())
+
+
 def matrix(table: Any, names: Iterable[str], file: TableFile) -> npt.NDArray[np.floating[Any]]:
     """Number columns as (N, m) in Fortran order, float64 when one of them is; none missing."""
     columns = [table[name] for name in names]

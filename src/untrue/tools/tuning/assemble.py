@@ -14,14 +14,15 @@ from untrue.metrics import confusion_cells
 from untrue.metrics.pairing import paired_change
 from untrue.tools.fitting.learners import load_predictor
 from untrue.tools.fitting.link import many_outside
-from untrue.tools.fitting.model import Model, argmax
+from untrue.tools.fitting.model import Model, answers, argmax
+from untrue.tools.fitting.setup import training_record
 from untrue.tools.reading.sources import Preprocessing, label_column
 from untrue.tools.tuning.judging import Judge
 from untrue.tools.tuning.problem import Problem
 from untrue.tools.tuning.record import TrainedOutputs
 from untrue.tools.tuning.result import BudgetVerdict, TuneResult
 from untrue.tools.tuning.search import Search
-from untrue.tools.tuning.setting import Setting, answers, decision_costs
+from untrue.tools.tuning.setting import Setting, decision_costs
 from untrue.tools.tuning.trainer import CachingTrainer
 
 
@@ -102,7 +103,7 @@ def _tuned_model(
 ) -> Model:
     """The model that answers as was tested."""
     assert made.weights is not None
-    source, parts, recipe = problem.source, problem.parts, setting.recipe
+    source, recipe = problem.source, setting.recipe
     return Model(
         kind=source.kind,
         penalty=judge.penalty,
@@ -111,14 +112,14 @@ def _tuned_model(
         temperature=made.temperature,
         target=label_column(source),
         training={
-            "loss": recipe.loss,
-            "alpha": recipe.alpha,
-            **trainer.learner.settings(),
-            "seed": trainer.seed,
-            "best_epoch": made.history["best_epoch"],
-            "train": len(parts.final.train),
-            "validation": len(parts.final.validation),
-            "test": len(parts.held_out),
+            **training_record(
+                recipe.loss,
+                recipe.alpha,
+                trainer.learner,
+                trainer.seed,
+                made.history["best_epoch"],
+                problem.parts.final,
+            ),
             "tuned": {
                 "setting": setting.name,
                 "budgets": [str(budget) for budget in judge.budgets],

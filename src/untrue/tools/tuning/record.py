@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.storage import Damaged, Entry, Storage, read_as
+from untrue.storage import Damaged, Entry, Storage
 
 TRAINED = "trained"
 # Of the record beside the model OUT, unless a person names one.
@@ -59,8 +59,7 @@ class Record:
 
     def get(self, key: str, shape: tuple[int, int]) -> TrainedOutputs | None:
         """The entry, whose logits must have this shape; None when there is none that is whole."""
-        entry = self._storage.get(TRAINED, key)
-        found = read_as(entry, read_trained) if isinstance(entry, Entry) else entry
+        found = self._storage.get_as(TRAINED, key, read_trained)
         if isinstance(found, Damaged):
             self.damaged.append(found.name)
             return None

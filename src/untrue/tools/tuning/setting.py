@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from untrue.array_types import FloatArray, IntArray
 from untrue.budgets import ResolvedBudget, scaled_penalty
 from untrue.budgets.scaling import scaled_formulas
-from untrue.decision import decide
 from untrue.penalty import FormulaPenalty, Penalty
-from untrue.tools.fitting.model import argmax
 from untrue.tools.fitting.setup import PLAIN
-from untrue.tools.reading.row_costs import RowCosts
 from untrue.tools.tuning.trainer import Recipe
 
 Base = Literal["equal", "penalty"]
@@ -85,16 +81,6 @@ def decision_costs(
     if not setting.multipliers:
         return equal
     return scaled_penalty(equal, equal_budgets(budgets, penalty), setting.multipliers)
-
-
-def answers(
-    probs: FloatArray, costs: Penalty | FormulaPenalty | None, rows: RowCosts | None = None
-) -> IntArray:
-    """The most probable class, or that of least expected cost; `rows`: of the same examples."""
-    if isinstance(costs, FormulaPenalty):
-        assert rows is not None
-        return decide(probs, rows.of(costs))
-    return argmax(probs) if costs is None else decide(probs, costs)
 
 
 def times(
