@@ -17,7 +17,7 @@ from typing import Any
 
 from untrue import metrics
 from untrue.checks import is_tensor
-from untrue.errors import ArgumentError
+from untrue.errors import ArgumentError, DataError
 from untrue.hierarchy import Hierarchy
 from untrue.metrics.inputs import Groups, to_numpy
 from untrue.metrics.priors import Priors
@@ -76,6 +76,13 @@ class ConfusionMetric(Metric):
                     f"shape {tuple(target.shape)}; got {tuple(preds.shape)}."
                 )
             preds = preds.argmax(min(target.dim(), 1))
+        if preds.shape == target.shape:
+            silent = (preds == -1) & (target != self.ignore_index)
+            if silent.any():
+                raise DataError(
+                    f"`preds` abstains (-1) in {int(silent.sum())} of {silent.numel()} examples; "
+                    "leave these out: metric.update(preds[preds >= 0], target[preds >= 0])."
+                )
         counted = metrics.confusion_matrix(
             target, preds, self.n_classes, ignore_index=self.ignore_index
         )

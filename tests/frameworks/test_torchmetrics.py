@@ -153,6 +153,11 @@ def test_what_cannot_be_measured_is_refused_at_once() -> None:
         metric.update(torch.randn(2, 4), torch.tensor([0, 1]))
     with pytest.raises(DataError):
         metric.update(torch.tensor([0, 7]), torch.tensor([0, 1]))
+    answers, target = torch.tensor([0, -1, -1]), torch.tensor([0, 1, 255])
+    with pytest.raises(
+        DataError, match=r"\(-1\) in 1 of 3 ex.*update\(preds\[preds >= 0\], target"
+    ):
+        ExpectedCost(COSTS, ignore_index=255).update(answers, target)
     assert int(metric.confusion.sum()) == 0
 
 

@@ -20,7 +20,15 @@ NODES = Actions.from_hierarchy(TREE)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Penalty.from_matrix(COSTS), "must hold real numbers; row 0 holds RulesPenalty"),
+        (lambda: Penalty.from_matrix(COSTS), "is a table; got RulesPenalty, which .* as it is"),
+        (lambda: Penalty.from_matrix(EACH), "is a table; got ExamplePenalty, which .* as it is"),
+        (lambda: Penalty.from_matrix(NODES), "is a table; got NodeActions, which .* as it is"),
+        (
+            lambda: COSTS.cost([0, 1, 1], [0, 1]),
+            r"`true` and `predicted` must have one shape.*; got \(3,\) and \(2,\)",
+        ),
+        (lambda: TREE.height([0, 1, 1], [0, 1]), "`a` and `b` must have one shape"),
+        (lambda: NODES.cost([0, 1, 1], [0, 1]), "`true` and `action` must have one shape"),
         (lambda: Penalty.from_matrix({1, 2}), "must hold real numbers; row 0 holds {1, 2}"),
         (
             lambda: COSTS.expected({"cat": 1.0}),

@@ -388,3 +388,15 @@ def test_weights_count_examples_in_the_means() -> None:
     assert twice.cost("a", "b") == each.take([0, 0, 1]).mean().cost("a", "b") == 4.0
     with pytest.raises(PenaltyError, match="There is no mean cost: no example counts"):
         each.take([]).mean()
+
+
+def test_costs_of_a_whole_row_of_many_classes_take_time_in_proportion_to_them() -> None:
+    k = 50_000
+    each = Penalty.equal(k).per_example({("3", "*"): [2.0, 5.0]})
+    assert [cells.tolist() for _, cells in each._by_answer[:5]] == [[0], [1], [2], [3], [4]]
+    probs = np.zeros((2, k))
+    probs[:, 3] = 1.0
+    expected = each.expected(probs)
+    assert expected[:, 3].tolist() == [0.0, 0.0]
+    assert expected[0, 4] == 2.0
+    assert (np.delete(expected[1], 3) == 5.0).all()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import IntArray
+from untrue.array_types import IntArray, unmasked
 from untrue.errors import HierarchyError, UntrueError, nearest
 
 
@@ -81,13 +81,17 @@ def positions(
     if isinstance(which, str):
         return np.asarray(named(which))
     try:
-        array = np.asarray(which)
+        array = np.asarray(unmasked(which))
     except ValueError:
         raise kind(
             f"{several} are names or integer indices; got lists of several lengths."
         ) from None
     if array.dtype.kind in "UO":
-        found = [named(name) for name in array.ravel().tolist()]
+        if None in (given := array.ravel().tolist()):
+            raise kind(
+                f"{several} are names or integer indices; entry {given.index(None)} is None."
+            )
+        found = [named(name) for name in given]
         return np.array(found, dtype=np.int64).reshape(array.shape)
     if not array.size:
         return np.empty(array.shape, dtype=np.int64)
@@ -97,6 +101,20 @@ def positions(
         bad = array.min() if array.min() < 0 else array.max()
         raise kind(f"{what} index {bad} is outside 0..{n_classes - 1}.")
     return numbered(array)
+
+
+def in_one_shape(
+    kind: type[UntrueError], **given: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], ...]:
+    """Two arrays broadcast against each other; the error names these arguments."""
+    try:
+        return np.broadcast_arrays(*given.values())
+    except ValueError:
+        shapes = " and ".join(str(array.shape) for array in given.values())
+        raise kind(
+            f"{' and '.join(f'`{name}`' for name in given)} must have one shape, or shapes that "
+            f"broadcast; got {shapes}."
+        ) from None
 
 
 def by_class(

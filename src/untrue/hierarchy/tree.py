@@ -20,7 +20,7 @@ import numpy.typing as npt
 from untrue.array_types import IntArray
 from untrue.errors import HierarchyError, nearest
 from untrue.hierarchy import readers
-from untrue.hierarchy.names import check_classes, check_names, positions
+from untrue.hierarchy.names import check_classes, check_names, in_one_shape, positions
 from untrue.input_files import as_path, with_path
 
 Node = str | int | Sequence[str] | Sequence[int] | npt.NDArray[Any]
@@ -175,7 +175,7 @@ class Hierarchy:
 
         Names or class indices, scalars or arrays (broadcast against each other).
         """
-        va, vb = np.broadcast_arrays(self._nodes(a), self._nodes(b))
+        va, vb = in_one_shape(HierarchyError, a=self._nodes(a), b=self._nodes(b))
         heights = np.where(va == vb, 0, self.heights[self.common_ancestors(va, vb)])
         return heights if heights.ndim else int(heights)
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray
+from untrue.array_types import ArrayOrTensor, BoolArray, FloatArray, IntArray, unmasked
 from untrue.checks import is_tensor
 from untrue.errors import ArgumentError, DataError, nearest
 from untrue.penalty.arrays import no_number
@@ -30,7 +30,7 @@ def to_numpy(value: ArrayOrTensor, name: str = "data") -> npt.NDArray[Any]:
     """An array with the content of `value`, the argument `name`; shares memory where it can."""
     if not is_tensor(value):
         try:
-            return np.asarray(value)
+            return np.asarray(unmasked(value))
         except ValueError as error:
             raise ArgumentError(f"`{name}` must be an array; NumPy says: {error}") from error
     tensor = value.detach().cpu()

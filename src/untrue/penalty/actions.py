@@ -18,7 +18,7 @@ import numpy.typing as npt
 from untrue.array_types import FloatArray, IntArray
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError, nearest
-from untrue.hierarchy.names import by_class, check_names, positions
+from untrue.hierarchy.names import by_class, check_names, in_one_shape, positions
 from untrue.input_files import as_path
 from untrue.penalty.arrays import allowed, broken_rule, frozen, real_numbers
 from untrue.penalty.base import Penalty, check_classes
@@ -127,9 +127,10 @@ class Actions(ABC):
 
     def cost(self, true: Any, action: Any) -> Any:
         """Cost of an answer under a true class: names or indices, broadcast."""
-        i, j = np.broadcast_arrays(
-            _indices(true, self._class_positions, "Class"),
-            _indices(action, self._positions, "Action"),
+        i, j = in_one_shape(
+            PenaltyError,
+            true=_indices(true, self._class_positions, "Class"),
+            action=_indices(action, self._positions, "Action"),
         )
         found = self._lookup(i, j)
         return found if found.ndim else float(found)

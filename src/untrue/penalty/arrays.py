@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from untrue.array_types import BoolArray, FloatArray
+from untrue.array_types import BoolArray, FloatArray, unmasked
 from untrue.checks import is_tensor
 from untrue.errors import PenaltyError
 
@@ -31,6 +31,7 @@ def real_numbers(values: Any, what: str) -> FloatArray:
     if is_tensor(values):
         values = values.detach().cpu()
         values = values.double() if values.is_floating_point() else values
+    values = unmasked(values)
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O" and not any(isinstance(cell, str) for cell in array.flat):
@@ -61,7 +62,7 @@ def no_number(objects: npt.NDArray[Any]) -> tuple[int, Any] | None:
 def number_column(values: Any, what: str) -> FloatArray:
     """(N,) numbers as float64, None as nan; anything else is refused, naming `what`."""
     try:
-        column = np.asarray(values.detach().cpu() if is_tensor(values) else values)
+        column = np.asarray(values.detach().cpu() if is_tensor(values) else unmasked(values))
     except ValueError:  # lists of several lengths
         column = np.asarray(values, dtype=object)
     if column.dtype.kind == "O":

@@ -222,7 +222,9 @@ class Penalty(ABC):
 
     def cost(self, true: Which, predicted: Which) -> Any:
         """Cost of predicting `predicted` when the truth is `true`: names or indices, broadcast."""
-        i, j = np.broadcast_arrays(self._indices(true), self._indices(predicted))
+        i, j = naming.in_one_shape(
+            PenaltyError, true=self._indices(true), predicted=self._indices(predicted)
+        )
         costs = np.where(i == j, 0.0, self._lookup(i, j))
         return costs if costs.ndim else float(costs)
 

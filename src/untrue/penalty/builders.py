@@ -76,6 +76,8 @@ def _refuse_other_forms(given: Any, what: str) -> None:
         found = "a Hierarchy. With it: Penalty.from_hierarchy(hierarchy)."
     elif isinstance(given, Mapping):
         found = "a dict. For rules by name: Penalty.from_rules(classes, rules)."
+    elif hasattr(given, "n_classes") and hasattr(given, "classes"):
+        found = f"{type(given).__name__}, which says what mistakes cost already: use it as it is."
     elif given is None:
         found = "None."
     else:

@@ -211,9 +211,9 @@ class ExamplePenalty:
     @cached_property
     def _by_answer(self) -> list[tuple[int, IntArray]]:
         """Each answer that has costs by example, with its cells."""
-        return [
-            (j, np.flatnonzero(self.predicted == j)) for j in np.unique(self.predicted).tolist()
-        ]
+        order = np.argsort(self.predicted, kind="stable")
+        answers, first = np.unique(self.predicted[order], return_index=True)
+        return list(zip(answers.tolist(), np.split(order, first[1:]), strict=True))
 
     def _labels(self, given: Which, name: str) -> IntArray:
         labels = self.base._indices(given)

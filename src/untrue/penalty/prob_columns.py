@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from untrue.array_types import unmasked
 from untrue.errors import ArgumentError, PenaltyError, listed
 from untrue.hierarchy.names import as_whole
 from untrue.penalty.arrays import real_numbers, table_columns
@@ -77,7 +78,7 @@ def real_probs(probs: Any, classes: tuple[str, ...]) -> npt.NDArray[Any]:
     An array of floats is left as it is, nan included. What is missing in anything else is refused,
     and the error names its row.
     """
-    given = in_column_order(probs, classes)
+    given = unmasked(in_column_order(probs, classes))
     floats = isinstance(given, np.ndarray) and given.dtype.kind == "f"
     array = np.asarray(given) if floats else real_numbers(given, "`probs`")
     if array is not probs and np.isnan(array).any():
