@@ -17,7 +17,6 @@ import argparse
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast, get_args
 
 import numpy as np
 import torch
@@ -26,9 +25,9 @@ from sklearn.datasets import load_digits
 import untrue
 from benchmarks import record
 from benchmarks.pages import DOCS, Page, Row, Source, in_markdown
-from untrue.decision.calibration import log_probs
-from untrue.losses.registry import MixedName
+from untrue.losses.registry import MIXED
 from untrue.metrics.intervals import Interval, mean_interval, paired_interval
+from untrue.tools.fitting.link import Link
 
 SEEDS, SIZES, HELD_OUT = 30, (200, 400, 800), 400
 ZONE, COSTLY = 20, 10.0
@@ -47,7 +46,8 @@ Way = tuple[str, float, str]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of one seed's test examples: mean cost, share of errors, log loss, share clipped."""
+    """Of one seed's test examples: mean cost, share of errors, log loss, share that have no
+    posterior."""
 
     cost: float
     error: float
@@ -114,13 +114,11 @@ def answered(network: str, size: int, seed: int) -> Iterator[tuple[Way, Scores]]
             truth = digits[parts[2]]
             own = untrue.calibrate(held_out, target[1].numpy())(test)
             yield (loss, strength, "own"), scored(own, truth, costs)
-            if loss in get_args(MixedName):
-                by = cast(MixedName, loss)
-                behind = [
-                    posterior_scores(each, trained_by, strength, by) for each in (held_out, test)
-                ]
-                once = untrue.calibrate(behind[0][0], target[1].numpy())(behind[1][0])
-                yield (loss, strength, "posterior"), scored(once, truth, costs, behind[1][1])
+            if loss in MIXED:
+                link = Link(loss, strength, trained_by)
+                logits, clipped = link.read(test)
+                once = untrue.calibrate(link.logits(held_out), target[1].numpy())(logits)
+                yield (loss, strength, "posterior"), scored(once, truth, costs, clipped)
 
 
 def loss_of(
@@ -161,15 +159,6 @@ def train(
         loss(model(inputs[0]), target[0]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     return kept
-
-
-def posterior_scores(
-    logits: np.ndarray, costs: untrue.Penalty, alpha: float, loss: MixedName
-) -> tuple[np.ndarray, float]:
-    """Logarithms of the posterior, and the share of rows that have none."""
-    probs = torch.tensor(logits).softmax(-1).numpy()
-    found = untrue.decision.invert(probs, costs, alpha, loss)
-    return log_probs(found.probs), float(found.outside.mean())
 
 
 def scored(

@@ -132,7 +132,8 @@ def once_table(comparison: Comparison) -> Table | None:
         "Counting the costs once",
         "A loss by costs moves the probabilities away from costly classes; deciding by cost on "
         "them counts the costs again. The posterior is what the probabilities stand for. Both are "
-        "calibrated. Clipped: test examples whose probabilities stand for no posterior.",
+        "calibrated. No posterior: test examples whose probabilities stand for none, and are taken "
+        "as they are.",
         pairs,
         {
             Column("method"): lambda p: method(p[0].loss),
@@ -143,6 +144,6 @@ def once_table(comparison: Comparison) -> Table | None:
             Column("difference in error (points)", "+.2f"): lambda p: arms.change(
                 p[0], TOTAL, to=p[1]
             ),
-            Column("clipped (%)", ".1f"): lambda p: arms.mean(p[0], "clipped_pct"),
+            Column("no posterior (%)", ".1f"): lambda p: arms.mean(p[0], "clipped_pct"),
         },
     )
