@@ -21,8 +21,8 @@ TREE = Hierarchy.from_groups({"pet": ["cat", "dog"]})
     [
         (lambda: Penalty.from_matrix(PROBS), r"row 1, column 1\) is nan: costs must be finite"),
         (lambda: COSTS.per_example({(0, 1): LABELS}), "in row 1 is nan: it is missing"),
-        (lambda: COSTS.cost(LABELS, 0), "entry 1 is None"),
-        (lambda: TREE.height(LABELS, 0), "entry 1 is None"),
+        (lambda: COSTS.cost(LABELS, 0), "Unknown class None: entry 1 is missing"),
+        (lambda: TREE.height(LABELS, 0), "Unknown class None: entry 1 is missing"),
         (lambda: COSTS.expected(PROBS), "row 1 holds"),
         (lambda: decide(PROBS, COSTS), "row 1 holds"),
         (lambda: calibrate(PROBS, [0, 1]), "row 1 holds"),

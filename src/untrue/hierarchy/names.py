@@ -87,10 +87,9 @@ def positions(
             f"{several} are names or integer indices; got lists of several lengths."
         ) from None
     if array.dtype.kind in "UO":
-        if None in (given := array.ravel().tolist()):
-            raise kind(
-                f"{several} are names or integer indices; entry {given.index(None)} is None."
-            )
+        given = array.ravel().tolist()
+        if None in given:
+            raise kind(f"Unknown {what.lower()} None: entry {given.index(None)} is missing.")
         found = [named(name) for name in given]
         return np.array(found, dtype=np.int64).reshape(array.shape)
     if not array.size:
