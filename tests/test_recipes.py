@@ -251,7 +251,7 @@ def test_a_comparison_that_is_not_whole_is_not_put_anywhere(tmp_path: Path) -> N
 
 def test_networks_that_others_continue_from_are_no_models_of_the_page(tmp_path: Path) -> None:
     with Store.read(filled(tmp_path / "whole", "bilinear")) as store:
-        (sweep,), (info,), runs = store.sweeps(), store.datasets(), store.results()
+        (sweep,), (info,), runs = store.sweeps(), store.datasets(), tuple(store.results())
     starts = {run.config.seed: run for run in runs if run.config.is_baseline}
     continued = [
         dataclasses.replace(
